@@ -180,7 +180,7 @@ typedef struct pd_prefill_batch {
   double max_request_count;      /* largest of all candidates, skipped ones included; at least 1 */
   const double *match_percent;   /* PD_USES_PREFIX: 0..100, whole numbers; contiguous from the first block */
   const double *matched_blocks;  /* PD_USES_PREFIX */
-  const double *matched_bytes;   /* PD_USES_PREFIX: of tokenizer output, floor(percent * prompt bytes / 100) */
+  const double *matched_bytes;   /* PD_USES_PREFIX: of tokenizer output: match_percent * prompt_bytes / 100 */
   uint64_t prompt_bytes;         /* of tokenizer output; PD_UNKNOWN_COUNT when nobody asked */
 } pd_prefill_batch;
 
