@@ -1,7 +1,8 @@
 # All libraries come from Debian packages (12 and 13); scripts/install_packages.sh lists them.
 
 find_package(Threads REQUIRED)
-find_package(Boost 1.81 REQUIRED)
+find_package(Boost 1.81 REQUIRED COMPONENTS json)
+find_package(fmt REQUIRED)
 find_package(OpenSSL REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(simdjson REQUIRED)

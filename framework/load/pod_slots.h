@@ -1,0 +1,94 @@
+// What this host itself counts of each pod: requests in their legs, chosen pods, completions, health.
+// A slot belongs to one incarnation of a pod and dies with it; its counters are plain atomics.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace pd {
+
+// One cache line of its own, so that threads that count different pods do not disturb each other.
+struct alignas(64) PodSlot {
+  PodSlot(std::uint32_t slot_number, std::uint64_t incarnation_number)
+      : number(slot_number), incarnation(incarnation_number) {}
+
+  const std::uint32_t number;       // small and dense; taken again only after this slot has died
+  const std::uint64_t incarnation;  // never used twice in the life of the process
+  std::atomic<std::uint32_t> prefill_requests{0};  // in their prefill leg
+  std::atomic<std::uint32_t> decode_requests{0};   // in their decode leg
+  std::atomic<std::uint32_t> pending_decode{0};    // chosen for decode, not dispatched yet
+  std::atomic<std::uint8_t> health{0};             // PD_HEALTH_*
+  std::atomic<std::uint32_t> connect_failures{0};  // in a row, scrapes and traffic together
+  std::atomic<std::uint64_t> completed{0};         // decode legs that have ended
+  std::atomic<std::uint64_t> prefill_tokens{0};    // prompt tokens of prefill_requests
+  std::atomic<std::uint64_t> decode_tokens{0};     // prompt tokens of decode_requests
+};
+
+// Gives out slots by pod name. Thread-safe; not for the hot path, which holds the slots themselves.
+class PodSlots {
+ public:
+  // The slot of the pod `name`; `identity` tells incarnations of one name apart (its address,
+  // model and role). The same name and identity give the same slot while somebody holds it.
+  std::shared_ptr<PodSlot> open(std::string_view name, std::string_view identity);
+
+  // The live slot of that name, or nullptr.
+  std::shared_ptr<PodSlot> find(std::string_view name) const;
+
+ private:
+  struct Entry {
+    std::string identity;
+    std::weak_ptr<PodSlot> slot;
+  };
+
+  // Shared with the slots' deleters, which may outlive this object.
+  struct FreeNumbers {
+    std::mutex mutex;
+    std::vector<std::uint32_t> numbers;
+    std::uint32_t next = 0;
+  };
+
+  mutable std::mutex mutex_;  // guards entries_ and next_incarnation_
+  std::unordered_map<std::string, Entry> entries_;
+  std::uint64_t next_incarnation_ = 1;
+  std::shared_ptr<FreeNumbers> free_numbers_ = std::make_shared<FreeNumbers>();
+};
+
+// Counts one request on one pod from construction to release() or destruction, whichever is first.
+class LoadGuard {
+ public:
+  using Counter = std::atomic<std::uint32_t> PodSlot::*;
+
+  LoadGuard() = default;
+  LoadGuard(std::shared_ptr<PodSlot> slot, Counter counter)
+      : slot_(std::move(slot)), counter_(counter) {
+    ((*slot_).*counter_).fetch_add(1, std::memory_order_relaxed);
+  }
+  LoadGuard(LoadGuard&& other) noexcept : slot_(std::move(other.slot_)), counter_(other.counter_) {}
+  LoadGuard& operator=(LoadGuard&& other) noexcept {
+    if (this != &other) {
+      release();
+      slot_ = std::move(other.slot_);
+      counter_ = other.counter_;
+    }
+    return *this;
+  }
+  ~LoadGuard() { release(); }
+
+  void release() {
+    if (slot_ == nullptr) return;
+    ((*slot_).*counter_).fetch_sub(1, std::memory_order_relaxed);
+    slot_.reset();
+  }
+
+ private:
+  std::shared_ptr<PodSlot> slot_;
+  Counter counter_ = nullptr;
+};
+
+}  // namespace pd

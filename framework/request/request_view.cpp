@@ -1,0 +1,433 @@
+#include "framework/request/request_view.h"
+
+#include <simdjson.h>
+
+#include <array>
+#include <boost/json/stream_parser.hpp>
+#include <utility>
+
+namespace pd {
+namespace {
+
+namespace od = simdjson::ondemand;
+using boost::system::result;
+
+// More top-level keys than any engine knows; bounds the memory that a hostile body costs.
+constexpr std::size_t kMaxMembers = 512;
+
+constexpr std::array<std::pair<std::string_view, ControlKey>, 22> kControlKeys{{
+    {"model", ControlKey::kModel},
+    {"stream", ControlKey::kStream},
+    {"stream_options", ControlKey::kStreamOptions},
+    {"max_tokens", ControlKey::kMaxTokens},
+    {"max_completion_tokens", ControlKey::kMaxCompletionTokens},
+    {"min_tokens", ControlKey::kMinTokens},
+    {"n", ControlKey::kN},
+    {"best_of", ControlKey::kBestOf},
+    {"use_beam_search", ControlKey::kUseBeamSearch},
+    {"stop", ControlKey::kStop},
+    {"stop_token_ids", ControlKey::kStopTokenIds},
+    {"ignore_eos", ControlKey::kIgnoreEos},
+    {"prompt", ControlKey::kPrompt},
+    {"messages", ControlKey::kMessages},
+    {"priority", ControlKey::kPriority},
+    {"cache_salt", ControlKey::kCacheSalt},
+    {"kv_transfer_params", ControlKey::kKvTransferParams},
+    {"bootstrap_host", ControlKey::kBootstrapHost},
+    {"bootstrap_port", ControlKey::kBootstrapPort},
+    {"bootstrap_room", ControlKey::kBootstrapRoom},
+    {"disaggregated_params", ControlKey::kDisaggregatedParams},
+    {"disagg_prefill_resp", ControlKey::kDisaggPrefillResp},
+}};
+
+ControlKey control_key(std::string_view name) {
+  for (const auto& [text, key] : kControlKeys) {
+    if (text == name) return key;
+  }
+  return ControlKey::kNone;
+}
+
+std::string_view name_of(ControlKey key) {
+  for (const auto& [text, candidate] : kControlKeys) {
+    if (candidate == key) return text;
+  }
+  return {};
+}
+
+bool steers_hand_off(ControlKey key) { return key >= ControlKey::kKvTransferParams; }
+
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+// Leaves the reading function with a typed error; caught in RequestReader::read, never outside.
+struct Refused {
+  RequestError error;
+};
+
+// What the value at `token` is, for error texts.
+std::string_view describe(std::string_view token) {
+  switch (token.empty() ? '\0' : token.front()) {
+    case '"': return "a string";
+    case '{': return "an object";
+    case '[': return "a list";
+    case 't':
+    case 'f': return "a boolean";
+    case 'n': return "null";
+    default: return "a number";
+  }
+}
+
+class Reading {
+ public:
+  Reading(Api api, std::string_view body, RequestView& view) : api_(api), body_(body), view_(view) {}
+
+  void run(od::document& document) {
+    od::object object;
+    if (document.get_object().get(object) != simdjson::SUCCESS) {
+      throw Refused{body_is_no_object(0)};
+    }
+    view_.object_begin = offset_of(document_begin());
+    for (auto field : object) read_member(check(std::move(field)));
+    if (!document.at_end()) throw Refused{invalid_json(body_.size(), "text after the object")};
+    finish_members();
+    require_model_and_prompt();
+  }
+
+ private:
+  const char* document_begin() const {
+    const char* at = body_.data();
+    while (is_space(*at)) ++at;
+    return at;
+  }
+
+  std::uint32_t offset_of(const char* at) const {
+    return static_cast<std::uint32_t>(at - body_.data());
+  }
+
+  template <class T>
+  T check(simdjson::simdjson_result<T> value) const {
+    T out;
+    if (std::move(value).get(out) != simdjson::SUCCESS) throw_broken();
+    return out;
+  }
+
+  // simdjson found the body broken but not where; the caller looks again with a slower parser.
+  [[noreturn]] static void throw_broken() { throw Refused{}; }
+
+  void read_member(od::field field) {
+    if (view_.members.size() == kMaxMembers) throw Refused{too_many_members(kMaxMembers)};
+    const char* key_text = field.key().raw();  // behind the opening quote
+    const ControlKey key = key_at(key_text);
+    od::value value = field.value();
+    const std::string_view token = value.raw_json_token();
+    const std::uint32_t begin = offset_of(token.data());
+    if (key != ControlKey::kNone && view_.find(key) != nullptr) {
+      throw Refused{duplicate_key(name_of(key), offset_of(key_text) - 1)};
+    }
+    view_.members.push_back({offset_of(key_text) - 1, begin, 0, key});
+    if (key != ControlKey::kNone) read_control(key, value, token, begin);
+  }
+
+  // Reads a key however it is spelled: an escaped "\u006bv_..." is still that key.
+  ControlKey key_at(const char* text) {
+    const std::size_t longest = 32;
+    std::size_t size = 0;
+    bool escaped = false;
+    while (text[size] != '"') {
+      if (text[size] == '\\') {
+        escaped = true;
+        ++size;
+      }
+      ++size;
+    }
+    const std::string_view raw(text, size);
+    if (!escaped) return size > longest ? ControlKey::kNone : control_key(raw);
+    scratch_.clear();
+    if (!append_unescaped(raw, scratch_)) {
+      throw Refused{invalid_json(offset_of(text), "a key with a malformed escape")};
+    }
+    return control_key(scratch_);
+  }
+
+  void read_control(ControlKey key, od::value& value, std::string_view token, std::uint32_t begin) {
+    const bool is_null = check(value.is_null());
+    if (steers_hand_off(key)) {
+      if (!is_null) throw Refused{reserved_key(name_of(key), view_.members.back().key_begin)};
+      return;
+    }
+    if (key == ControlKey::kModel) return read_model(value, token, begin);
+    if (is_null) return;  // several clients write null for "not given"
+    switch (key) {
+      case ControlKey::kStream: view_.stream = read_bool(key, value, token, begin); break;
+      case ControlKey::kUseBeamSearch:
+        if (read_bool(key, value, token, begin)) view_.many_prompts = true;
+        break;
+      case ControlKey::kN:
+      case ControlKey::kBestOf: read_choices(key, value, token, begin); break;
+      case ControlKey::kMaxTokens: read_max_tokens(key, value, token, begin, false); break;
+      case ControlKey::kMaxCompletionTokens: read_max_tokens(key, value, token, begin, true); break;
+      case ControlKey::kPriority: view_.priority = read_integer(key, value, token, begin); break;
+      case ControlKey::kCacheSalt: view_.cache_salt = trimmed(token); break;
+      case ControlKey::kPrompt:
+        if (api_ == Api::kCompletions) read_prompt(value, token, begin);
+        break;
+      case ControlKey::kMessages:
+        if (api_ == Api::kChatCompletions) read_messages(value, token, begin);
+        break;
+      default: break;
+    }
+  }
+
+  static std::string_view trimmed(std::string_view token) {
+    while (!token.empty() && is_space(token.back())) token.remove_suffix(1);
+    return token;
+  }
+
+  void read_model(od::value& value, std::string_view token, std::uint32_t begin) {
+    if (check(value.type()) != od::json_type::string) {
+      throw Refused{wrong_type("model", begin, describe(token), "the name of a served model")};
+    }
+    token = trimmed(token);
+    view_.model.clear();
+    if (!append_unescaped(token.substr(1, token.size() - 2), view_.model)) {
+      throw Refused{invalid_json(begin, "a string with a malformed escape")};
+    }
+    if (view_.model.empty()) {
+      throw Refused{out_of_range("model", begin, "empty", "the name of a served model")};
+    }
+  }
+
+  bool read_bool(ControlKey key, od::value& value, std::string_view token, std::uint32_t begin) {
+    if (check(value.type()) != od::json_type::boolean) {
+      throw Refused{wrong_type(name_of(key), begin, describe(token), "true or false")};
+    }
+    return check(value.get_bool());
+  }
+
+  std::int64_t read_integer(ControlKey key, od::value& value, std::string_view token,
+                            std::uint32_t begin) {
+    std::int64_t number = 0;
+    if (check(value.type()) != od::json_type::number) {
+      throw Refused{wrong_type(name_of(key), begin, describe(token), "an integer")};
+    }
+    if (value.get_int64().get(number) != simdjson::SUCCESS) {
+      throw Refused{wrong_type(name_of(key), begin, trimmed(token).substr(0, 32), "an integer")};
+    }
+    return number;
+  }
+
+  void read_choices(ControlKey key, od::value& value, std::string_view token, std::uint32_t begin) {
+    const std::int64_t count = read_integer(key, value, token, begin);
+    if (count < 1 || count > 128) {
+      throw Refused{out_of_range(name_of(key), begin, trimmed(token).substr(0, 32), "1 to 128")};
+    }
+    view_.choices = std::max(view_.choices, static_cast<std::uint32_t>(count));
+  }
+
+  void read_max_tokens(ControlKey key, od::value& value, std::string_view token,
+                       std::uint32_t begin, bool wins) {
+    const std::int64_t count = read_integer(key, value, token, begin);
+    if (count < 0) {
+      throw Refused{out_of_range(name_of(key), begin, trimmed(token).substr(0, 32), "0 or more")};
+    }
+    if (wins || !view_.max_output_tokens) {
+      view_.max_output_tokens = static_cast<std::uint64_t>(count);
+    }
+  }
+
+  // A prompt is a string, a list of strings, token ids, or a list of lists of token ids.
+  void read_prompt(od::value& value, std::string_view token, std::uint32_t begin) {
+    constexpr std::string_view kAllowed =
+        "a string, a list of strings, a list of token ids, or a list of such lists";
+    const auto type = check(value.type());
+    if (type == od::json_type::string) return add_string_segment(token, begin);
+    if (type != od::json_type::array) {
+      throw Refused{wrong_type("prompt", begin, describe(token), kAllowed)};
+    }
+    std::size_t items = 0;
+    std::uint64_t ids = 0;
+    od::json_type first = od::json_type::null;
+    od::array array = check(value.get_array());
+    for (auto item : array) {
+      od::value element = check(std::move(item));
+      const auto element_type = check(element.type());
+      if (items++ == 0) first = element_type;
+      const std::string_view element_token = element.raw_json_token();
+      const std::uint32_t at = offset_of(element_token.data());
+      const bool allowed = element_type == first && (element_type == od::json_type::string ||
+                                                     element_type == od::json_type::number ||
+                                                     element_type == od::json_type::array);
+      if (!allowed) throw Refused{wrong_type("prompt", at, describe(element_token), kAllowed)};
+      if (element_type == od::json_type::string) add_string_segment(element_token, at);
+      if (element_type == od::json_type::number) ++ids;
+    }
+    view_.prompt_token_ids = ids;
+    if (first != od::json_type::number) {
+      view_.many_prompts = view_.many_prompts || items > 1;
+    }
+    if (first == od::json_type::number || first == od::json_type::array) {
+      const std::string_view text = check(array.raw_json());
+      view_.prompt.push_back({begin, offset_of(text.data() + text.size()), PromptSegment::Kind::kRaw});
+    }
+  }
+
+  void add_string_segment(std::string_view token, std::uint32_t begin) {
+    const auto size = static_cast<std::uint32_t>(trimmed(token).size());
+    view_.prompt.push_back({begin + 1, begin + size - 1, PromptSegment::Kind::kString});
+  }
+
+  void read_messages(od::value& value, std::string_view token, std::uint32_t begin) {
+    od::array messages;
+    if (value.get_array().get(messages) != simdjson::SUCCESS) {
+      throw Refused{wrong_type("messages", begin, describe(token), "a list of messages")};
+    }
+    for (auto item : messages) {
+      od::value element = check(std::move(item));
+      const std::string_view element_token = element.raw_json_token();
+      od::object message;
+      if (element.get_object().get(message) != simdjson::SUCCESS) {
+        throw Refused{wrong_type("messages", offset_of(element_token.data()),
+                                 describe(element_token), "an object with role and content")};
+      }
+      read_message(message);
+    }
+  }
+
+  void read_message(od::object& message) {
+    PromptSegment segment{0, 0, PromptSegment::Kind::kNothing};
+    for (auto item : message) {
+      od::field field = check(std::move(item));
+      if (field.key() != "content") continue;
+      od::value content = field.value();
+      segment = content_segment(content);
+    }
+    view_.prompt.push_back(segment);
+  }
+
+  PromptSegment content_segment(od::value& content) {
+    const std::string_view token = content.raw_json_token();
+    const std::uint32_t begin = offset_of(token.data());
+    switch (check(content.type())) {
+      case od::json_type::string: {
+        const auto size = static_cast<std::uint32_t>(trimmed(token).size());
+        return {begin + 1, begin + size - 1, PromptSegment::Kind::kString};
+      }
+      case od::json_type::array: return raw_segment(begin, check(check(content.get_array()).raw_json()));
+      case od::json_type::object:
+        return raw_segment(begin, check(check(content.get_object()).raw_json()));
+      default: return raw_segment(begin, trimmed(token));
+    }
+  }
+
+  PromptSegment raw_segment(std::uint32_t begin, std::string_view text) const {
+    return {begin, offset_of(text.data() + text.size()), PromptSegment::Kind::kRaw};
+  }
+
+  // A value ends where the comma (or the closing brace) behind it begins.
+  void finish_members() {
+    std::uint32_t end = static_cast<std::uint32_t>(body_.size());
+    end = before_space(end) - 1;
+    if (body_[end] != '}') throw_broken();
+    view_.object_end = end;
+    for (auto it = view_.members.rbegin(); it != view_.members.rend(); ++it) {
+      it->value_end = before_space(end);
+      end = before_space(it->key_begin);
+      if (std::next(it) != view_.members.rend()) {
+        --end;
+        if (body_[end] != ',') throw_broken();
+      }
+    }
+  }
+
+  std::uint32_t before_space(std::uint32_t end) const {
+    while (end > 0 && is_space(body_[end - 1])) --end;
+    return end;
+  }
+
+  void require_model_and_prompt() const {
+    if (view_.find(ControlKey::kModel) == nullptr) {
+      throw Refused{missing_key("model", "name one of the served models (GET /v1/models)")};
+    }
+    const BodyMember* messages = view_.find(ControlKey::kMessages);
+    if (api_ == Api::kChatCompletions && (messages == nullptr || view_.prompt.empty())) {
+      throw Refused{missing_key("messages", "a list with at least one message")};
+    }
+  }
+
+  const Api api_;
+  const std::string_view body_;
+  RequestView& view_;
+  std::string scratch_;
+};
+
+// The place and the reason at which a strict parser gives up; used for error texts only.
+RequestError locate_broken(std::string_view body) {
+  boost::json::stream_parser parser;
+  boost::system::error_code ec;
+  const std::size_t read = parser.write_some(body.data(), body.size(), ec);
+  if (!ec) {
+    std::size_t at = read;
+    while (at < body.size() && is_space(body[at])) ++at;
+    if (at < body.size()) return invalid_json(at, "text after the object");
+    parser.finish(ec);
+  }
+  return invalid_json(read, ec ? ec.message() : "invalid UTF-8 or a control character in a string");
+}
+
+// Empties `view` and keeps the memory of its lists.
+void reset(RequestView& view, Api api, std::string_view body) {
+  RequestView fresh;
+  fresh.body = body;
+  fresh.api = api;
+  fresh.members.swap(view.members);
+  fresh.members.clear();
+  fresh.prompt.swap(view.prompt);
+  fresh.prompt.clear();
+  view = std::move(fresh);
+}
+
+}  // namespace
+
+const BodyMember* RequestView::find(ControlKey key) const {
+  for (const BodyMember& member : members) {
+    if (member.key == key) return &member;
+  }
+  return nullptr;
+}
+
+void RequestView::append_prompt(std::string& out) const {
+  bool first = true;
+  for (const PromptSegment& segment : prompt) {
+    if (!first) out.push_back(' ');
+    first = false;
+    const std::string_view text = body.substr(segment.begin, segment.end - segment.begin);
+    switch (segment.kind) {
+      case PromptSegment::Kind::kString: append_unescaped(text, out); break;
+      case PromptSegment::Kind::kRaw: out.append(text); break;
+      case PromptSegment::Kind::kNothing: break;
+    }
+  }
+}
+
+struct RequestReader::State {
+  od::parser parser;
+};
+
+RequestReader::RequestReader() : state_(std::make_unique<State>()) {}
+RequestReader::~RequestReader() = default;
+
+result<void, RequestError> RequestReader::read(Api api, std::string_view body, RequestView& view) {
+  reset(view, api, body);
+  if (body.empty()) return body_is_no_object(0);
+  od::document document;
+  const auto error =
+      state_->parser.iterate(body.data(), body.size(), body.size() + kBodyPadding).get(document);
+  if (error != simdjson::SUCCESS) return locate_broken(body);
+  try {
+    Reading(api, body, view).run(document);
+  } catch (Refused& refused) {
+    return refused.error.code.empty() ? locate_broken(body) : std::move(refused.error);
+  }
+  return {};
+}
+
+}  // namespace pd
