@@ -29,7 +29,9 @@ bool is_class(char c, CharClass wanted) {
   return (kCharClasses[static_cast<unsigned char>(c)] & wanted) != 0;
 }
 
-bool is_blank(char c) { return c == ' ' || c == '\t'; }
+bool is_blank(char c) {
+  return c == ' ' || c == '\t';
+}
 
 void skip_blanks(std::string_view& rest) {
   while (!rest.empty() && is_blank(rest.front())) rest.remove_prefix(1);

@@ -1,6 +1,6 @@
-#pragma once
-// Reads a page of metrics as engines serve it: the Prometheus text format 0.0.4 and OpenMetrics 1.0,
-// told apart by nothing, because engines send either one under either content type.
+// Reads a page of metrics as engines serve it: the Prometheus text format 0.0.4 and
+// OpenMetrics 1.0, told apart by nothing, because engines send either one under either content
+// type.
 //
 //   ExpositionParser parser(page);
 //   for (auto step = parser.next(); step != ExpositionParser::Step::kEnd; step = parser.next()) {
@@ -11,6 +11,7 @@
 // view into the page, which must outlive the parser. A page cut in the middle of a number cannot be
 // told from a whole one without a last newline: hand over complete bodies only.
 // Threads: a parser belongs to one thread.
+#pragma once
 
 #include <array>
 #include <cstddef>
@@ -86,12 +87,13 @@ class ExpositionParser {
   ExpositionParser(const ExpositionParser&) = delete;
   ExpositionParser& operator=(const ExpositionParser&) = delete;
 
-  /// Goes to the next sample or bad line; comments are passed over. kEnd at the page's end and after
+  /// Goes to the next sample or bad line; comments are passed over. kEnd at the page's end and
+  /// after
   /// `# EOF`, and from then on.
   Step next();
 
-  /// What next() stopped at; valid until the next call. At a bad line the name is what could be read
-  /// of it (maybe empty) and the labels are there if only what follows them is bad.
+  /// What next() stopped at; valid until the next call. At a bad line the name is what could be
+  /// read of it (maybe empty) and the labels are there if only what follows them is bad.
   const ExpositionSample& sample() const { return sample_; }
 
   /// Why next() returned kBadLine; kNone otherwise.
@@ -115,9 +117,9 @@ class ExpositionParser {
   std::array<ExpositionLabel, kMaxLabels> labels_;
 };
 
-/// Reads a number of the format: decimal with optional sign and exponent, [+-]Inf, [+-]Infinity, NaN,
-/// letters in any case. False for anything else: hexadecimal, signed NaN (some engines print one),
-/// and numbers too large for a double. Too small ones become 0.
+/// Reads a number of the format: decimal with optional sign and exponent, [+-]Inf, [+-]Infinity,
+/// NaN, letters in any case. False for anything else: hexadecimal, signed NaN (some engines print
+/// one), and numbers too large for a double. Too small ones become 0.
 bool read_exposition_number(std::string_view text, double& value);
 
 }  // namespace pd
