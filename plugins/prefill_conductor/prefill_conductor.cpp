@@ -11,7 +11,7 @@ namespace {
 struct Conductor {
   static constexpr char kName[] = "conductor";
   static constexpr char kDescription[] = "Lowest estimated time to first token.";
-  static constexpr std::uint64_t kUses = PD_USES_PREFIX;
+  static constexpr std::uint64_t kUses = PD_USES_PREFIX | PD_USES_PREFILL_TIME;
 
   static double cached_ms(double bytes) { return bytes > 0 ? 0.005 * bytes + 1.0 : 0.0; }
   static double computed_ms(double bytes) {
@@ -20,15 +20,15 @@ struct Conductor {
   // What one prefill takes where the pod tells no mean: the model's value for 512 tokens.
   static double assumed_prefill_ms() { return computed_ms(512.0); }
 
-  void score(const pd::sdk::Request&, const pd::sdk::PrefillBatch& batch,
+  void score(const pd::sdk::Request& request, const pd::sdk::PrefillBatch& batch,
              pd::sdk::Scores scores) const {
     const auto matched = batch.matched_bytes();
     const auto requests = batch.request_counts();
     const auto mean_ms = batch.load(&pd_load::prefill_time_ms);
-    const double total = static_cast<double>(batch.prompt_bytes());
+    const double total = static_cast<double>(request.prompt_bytes());
     for (std::size_t i = 0; i < batch.size(); ++i) {
       const double prefill_ms =
-          mean_ms && mean_ms[i] > 0 ? mean_ms[i] : assumed_prefill_ms();  // NaN is not above 0
+          mean_ms[i] > 0 ? mean_ms[i] : assumed_prefill_ms();  // NaN is not above 0
       scores[i] =
           requests[i] * prefill_ms + cached_ms(matched[i]) + computed_ms(total - matched[i]);
     }

@@ -16,6 +16,7 @@
 // A policy class P has
 //   static constexpr char kName[], kDescription[]                       required
 //   static constexpr std::uint64_t kUses                                PD_USES_*, default 0
+//   static constexpr std::uint32_t kFlags                               PD_POLICY_*, default 0
 //   static constexpr std::array<pd_option, N> kOptions                  default none; see
 //   float_option() and friends static constexpr std::array<const char*, N> kReasons why it may
 //   exclude a pod; default none P() or explicit P(const Config&) may throw: the host shows what()
@@ -82,7 +83,8 @@ class Request {
   std::string_view id() const noexcept { return view(raw_->request_id); }
   std::string_view model() const noexcept { return view(raw_->model); }
   std::string_view session() const noexcept { return view(raw_->session); }
-  const pd_request& raw() const noexcept { return *raw_; }
+  std::uint64_t prompt_bytes() const noexcept { return raw_->prompt_bytes; }
+  const pd_request* raw() const noexcept { return raw_; }
 
  private:
   const pd_request* raw_;
@@ -93,14 +95,14 @@ class Candidates {
  public:
   explicit Candidates(const pd_candidates* raw) noexcept : raw_(raw) {}
   std::size_t size() const noexcept { return raw_->count; }
-  const pd_pod& pod(std::size_t i) const noexcept { return *raw_->pods[i]; }
+  const pd_pod* pod(std::size_t i) const noexcept { return raw_->pods[i]; }
   std::uint64_t fleet_generation() const noexcept { return raw_->fleet_generation; }
 
-  // A load column by its member of pd_load: load(&pd_load::waiting).
+  // A load column by its member of pd_load: load(&pd_load::waiting); declare its bit in kUses.
   Column load(const double* pd_load::*member) const noexcept {
     return {raw_->load->*member, size()};
   }
-  const pd_candidates& raw_candidates() const noexcept { return *raw_; }
+  const pd_candidates* raw_candidates() const noexcept { return raw_; }
 
  private:
   const pd_candidates* raw_;
@@ -116,7 +118,7 @@ class DecodeBatch : public Candidates {
   double max_request_count() const noexcept { return raw_->max_request_count; }
   double max_throughput() const noexcept { return raw_->max_throughput; }
   double max_free_gpu_usage() const noexcept { return raw_->max_free_gpu_usage; }
-  const pd_decode_batch& raw() const noexcept { return *raw_; }
+  const pd_decode_batch* raw() const noexcept { return raw_; }
 
  private:
   const pd_decode_batch* raw_;
@@ -132,8 +134,7 @@ class PrefillBatch : public Candidates {
   Column match_percent() const noexcept { return {raw_->match_percent, size()}; }
   Column matched_blocks() const noexcept { return {raw_->matched_blocks, size()}; }
   Column matched_bytes() const noexcept { return {raw_->matched_bytes, size()}; }
-  std::uint64_t prompt_bytes() const noexcept { return raw_->prompt_bytes; }
-  const pd_prefill_batch& raw() const noexcept { return *raw_; }
+  const pd_prefill_batch* raw() const noexcept { return raw_; }
 
  private:
   const pd_prefill_batch* raw_;
@@ -147,6 +148,8 @@ class Scores {
   double& operator[](std::size_t i) noexcept { return raw_->values[i]; }
   // Takes pod i out on purpose; `reason` is an index into kReasons, shown to people.
   void exclude(std::size_t i, std::uint32_t reason) noexcept { raw_->reasons[i] = reason + 1; }
+  // A word of the policy's own for this choice; comes back in pd_choice and pd_outcome.
+  void set_tag(std::uint64_t tag) noexcept { raw_->tag = tag; }
 
  private:
   pd_scores* raw_;
@@ -246,6 +249,12 @@ struct Uses<P, std::void_t<decltype(P::kUses)>> : std::integral_constant<std::ui
 };
 
 template <class P, class = void>
+struct Flags : std::integral_constant<std::uint32_t, 0> {};
+template <class P>
+struct Flags<P, std::void_t<decltype(P::kFlags)>>
+    : std::integral_constant<std::uint32_t, P::kFlags> {};
+
+template <class P, class = void>
 struct OptionTable {
   static constexpr const pd_option* const* kPointers = nullptr;
   static constexpr std::uint32_t kCount = 0;
@@ -283,7 +292,14 @@ template <class P, class = void>
 struct HasOutcome : std::false_type {};
 template <class P>
 struct HasOutcome<
-    P, std::void_t<decltype(std::declval<const P&>().outcome(std::declval<const pd_outcome&>()))>>
+    P, std::void_t<decltype(std::declval<const P&>().outcome(std::declval<const pd_outcome*>()))>>
+    : std::true_type {};
+
+template <class P, class = void>
+struct HasChosen : std::false_type {};
+template <class P>
+struct HasChosen<P, std::void_t<decltype(std::declval<const P&>().chosen(
+                        std::declval<const Request&>(), std::declval<const pd_choice*>()))>>
     : std::true_type {};
 
 // Runs `body` at the boundary: no exception leaves, each becomes an error of the call.
@@ -314,16 +330,25 @@ struct PolicyTable {
 
   static void destroy(void* instance) noexcept { delete static_cast<P*>(instance); }
 
+  // Feedback has no error channel: a note that fails is lost.
+  static void chosen(void* instance, const pd_request* request, const pd_choice* choice) noexcept {
+    static_cast<void>(guarded(
+        nullptr, [&] { static_cast<const P*>(instance)->chosen(Request(request), choice); }));
+  }
   static void outcome(void* instance, const pd_outcome* outcome) noexcept {
-    try {
-      static_cast<const P*>(instance)->outcome(*outcome);
-    } catch (...) {  // feedback has no error channel; a failed note is a lost note
-    }
+    static_cast<void>(guarded(nullptr, [&] { static_cast<const P*>(instance)->outcome(outcome); }));
+  }
+
+  static constexpr pd_feedback_v1 make_feedback() noexcept {
+    pd_feedback_v1 table{sizeof(pd_feedback_v1), 0, nullptr, nullptr};
+    if constexpr (HasChosen<P>::value) table.chosen = &chosen;
+    if constexpr (HasOutcome<P>::value) table.outcome = &outcome;
+    return table;
   }
 
   static const void* service(void*, const char* id) noexcept {
-    if constexpr (HasOutcome<P>::value) {
-      static constexpr pd_feedback_v1 kFeedback{sizeof(pd_feedback_v1), 0, &outcome};
+    if constexpr (HasChosen<P>::value || HasOutcome<P>::value) {
+      static constexpr pd_feedback_v1 kFeedback = make_feedback();
       if (std::string_view(id) == PD_SERVICE_FEEDBACK) return &kFeedback;
     }
     static_cast<void>(id);
@@ -331,7 +356,7 @@ struct PolicyTable {
   }
 
   static constexpr pd_policy kPolicy{sizeof(pd_policy),
-                                     0,
+                                     Flags<P>::value,
                                      P::kName,
                                      P::kDescription,
                                      Uses<P>::value,
@@ -380,19 +405,21 @@ struct Prefill {
     });
   }
 
-  static const std::uint64_t* prefix_hashes(void*, void*, const pd_request* request,
-                                            std::uint64_t* count) noexcept {
-    *count = detail::RecordsPrefix<P>::value ? request->block_count : 0;
-    return detail::RecordsPrefix<P>::value ? request->block_hashes : nullptr;
+  static pd_status prefix_hashes(void*, void*, const pd_request* request, const pd_choice*,
+                                 pd_prefix_record* record, pd_error*) noexcept {
+    record->hashes = request->block_hashes;
+    record->count = request->block_count;
+    return PD_OK;
   }
 
-  static constexpr pd_prefill_policy kTable{sizeof(pd_prefill_policy),
-                                            0,
-                                            &detail::PolicyTable<P>::kPolicy,
-                                            &prepare,
-                                            &score,
-                                            &prefix_hashes,
-                                            nullptr};
+  static constexpr pd_prefill_policy kTable{
+      sizeof(pd_prefill_policy),
+      0,
+      &detail::PolicyTable<P>::kPolicy,
+      &prepare,
+      &score,
+      detail::RecordsPrefix<P>::value ? &prefix_hashes : nullptr,
+      nullptr};
 
   static pd_status add(pd_registrar* registrar, pd_error* error) noexcept {
     return registrar->register_prefill_policy(registrar, &kTable, error);
@@ -424,8 +451,10 @@ pd_status add_all(pd_registrar* registrar, pd_error* error) noexcept {
         PD_PLUGIN_MAGIC,                                                                     \
         sizeof(pd_plugin),                                                                   \
         PD_ABI_MAJOR,                                                                        \
-        PD_ABI_MINOR,                                                                        \
+        PD_NEEDS_MINOR,                                                                      \
         flags,                                                                               \
+        PD_ABI_MINOR,                                                                        \
+        0,                                                                                   \
         id,                                                                                  \
         version,                                                                             \
         vendor,                                                                              \
