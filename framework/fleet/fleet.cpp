@@ -93,6 +93,10 @@ std::shared_ptr<const Fleet> Fleet::build(std::vector<PodSpec> specs, PodSlots& 
     pod.slot = slots.open(pod.spec.name, identity_of(pod.spec, pod.address));
     fill_abi(pod);
     by_model[pod.spec.model].push_back(pod.index);
+    if (fleet->row_of_slot_.size() <= pod.slot->number) {
+      fleet->row_of_slot_.resize(pod.slot->number + 1);
+    }
+    fleet->row_of_slot_[pod.slot->number] = pod.index;
     const Pod* before = previous == nullptr ? nullptr : previous->find_pod(pod.spec.name);
     if (before != nullptr && before->slot == pod.slot) {
       fleet->columns_->copy_row(pod.index, previous->columns(), before->index);

@@ -12,6 +12,7 @@
 #include "framework/fleet/pod_spec.h"
 #include "framework/load/engine_columns.h"
 #include "framework/load/pod_slots.h"
+#include "framework/prefix/pod_key.h"
 #include "pd/abi.h"
 
 namespace pd {
@@ -26,11 +27,8 @@ struct Pod {
   std::vector<pd_str> label_values;
   pd_pod abi{};               // what policies see; points into this pod
 
-  // Who holds a block in the prefix index: the slot and the incarnation, so that a restarted pod
-  // inherits nothing.
-  std::uint32_t prefix_key() const {
-    return slot->number | static_cast<std::uint32_t>(slot->incarnation << 16U);
-  }
+  // Who this pod is in the prefix index.
+  PodKey prefix_key() const { return make_pod_key(slot->number, slot->incarnation); }
 };
 
 // The pods that serve one model.
@@ -61,6 +59,9 @@ class Fleet {
   // The pod of that name, or nullptr.
   const Pod* find_pod(std::string_view name) const;
 
+  // Row in the columns of the pod with this slot, which must be one of this fleet.
+  std::uint32_t row_of_slot(std::uint32_t slot) const { return row_of_slot_[slot]; }
+
   // Last samples of the engines' metrics; written by the scraper while readers read.
   EngineColumns& columns() const { return *columns_; }
 
@@ -68,6 +69,7 @@ class Fleet {
   std::uint64_t generation_ = 0;
   std::vector<Pod> pods_;
   std::vector<ModelPods> models_;  // sorted by name
+  std::vector<std::uint32_t> row_of_slot_;
   std::unique_ptr<EngineColumns> columns_;
 };
 

@@ -2,14 +2,22 @@
 
 namespace pd {
 
-EngineColumns::EngineColumns(std::size_t pods)
-    : sampled_at_(std::make_unique<std::atomic<std::uint64_t>[]>(pods)) {
-  for (Column& column : columns_) {
-    column = std::make_unique<std::atomic<double>[]>(pods);
-    for (std::size_t i = 0; i < pods; ++i) {
-      column[i].store(std::numeric_limits<double>::quiet_NaN(), std::memory_order_relaxed);
-    }
+namespace {
+
+std::unique_ptr<std::atomic<double>[]> unknown_column(std::size_t size) {
+  auto column = std::make_unique<std::atomic<double>[]>(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    column[i].store(std::numeric_limits<double>::quiet_NaN(), std::memory_order_relaxed);
   }
+  return column;
+}
+
+}  // namespace
+
+EngineColumns::EngineColumns(std::size_t pods)
+    : series_(unknown_column(pods * kMaxWantedSeries)),
+      sampled_at_(std::make_unique<std::atomic<std::uint64_t>[]>(pods)) {
+  for (Column& column : columns_) column = unknown_column(pods);
 }
 
 void EngineColumns::store(std::size_t pod, const EngineSample& sample, std::uint64_t now_ns) {
@@ -34,6 +42,7 @@ void EngineColumns::copy_row(std::size_t pod, const EngineColumns& from, std::si
     columns_[c][pod].store(from.columns_[c][from_pod].load(std::memory_order_relaxed),
                            std::memory_order_relaxed);
   }
+  for (std::uint32_t s = 0; s < kMaxWantedSeries; ++s) store_series(s, pod, from.series(s, from_pod));
   sampled_at_[pod].store(from.sampled_at(from_pod), std::memory_order_relaxed);
 }
 

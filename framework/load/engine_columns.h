@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "framework/load/engine_sample.h"
+#include "framework/load/wanted_series.h"
 
 namespace pd {
 
@@ -43,6 +44,14 @@ class EngineColumns {
     return columns_[static_cast<std::size_t>(column)][pod].load(std::memory_order_relaxed);
   }
 
+  // Value of a series that some policy wants, by its column in WantedSeriesTable.
+  void store_series(std::uint32_t series, std::size_t pod, double value) {
+    series_[pod * kMaxWantedSeries + series].store(value, std::memory_order_relaxed);
+  }
+  double series(std::uint32_t series, std::size_t pod) const {
+    return series_[pod * kMaxWantedSeries + series].load(std::memory_order_relaxed);
+  }
+
   // Time of the last good sample, 0 when there was none.
   std::uint64_t sampled_at(std::size_t pod) const {
     return sampled_at_[pod].load(std::memory_order_relaxed);
@@ -51,6 +60,7 @@ class EngineColumns {
  private:
   using Column = std::unique_ptr<std::atomic<double>[]>;
   std::array<Column, kEngineColumnCount> columns_;
+  Column series_;  // kMaxWantedSeries for each pod
   std::unique_ptr<std::atomic<std::uint64_t>[]> sampled_at_;
 };
 
