@@ -77,7 +77,7 @@ struct ExpositionSample {
 
 class ExpositionParser {
  public:
-  /// vLLM's widest series has 44; a sample with more than this is a bad line.
+  /// vLLM's widest series has 37; a sample with more than this is a bad line.
   static constexpr std::size_t kMaxLabels = 128;
 
   enum class Step : std::uint8_t { kSample, kBadLine, kEnd };
