@@ -142,9 +142,8 @@ bool is_below_one(std::string_view digits) {
   const std::size_t first = mantissa.find_first_not_of("0.");
   const std::size_t point = std::min(mantissa.find('.'), mantissa.size());
   if (first == std::string_view::npos) return true;
-  // Decimal position of the first digit that counts: 1 for "5", 3 for "500", 0 for ".5".
-  long long magnitude = static_cast<long long>(point) - static_cast<long long>(first);
-  if (magnitude < 0) ++magnitude;
+  // Power of ten of the first digit that counts, give or take one: out of range is hundreds away.
+  const long long magnitude = static_cast<long long>(point) - static_cast<long long>(first);
   if (exponent_at == std::string_view::npos) return magnitude <= 0;
   std::string_view exponent = digits.substr(exponent_at + 1);
   if (!exponent.empty() && exponent.front() == '+') exponent.remove_prefix(1);
@@ -195,6 +194,7 @@ std::string_view describe(LineFault fault) {
     case LineFault::kLabels:
       return "the labels do not follow the format {name=\"value\",...}";
     case LineFault::kTooManyLabels:
+      static_assert(ExpositionParser::kMaxLabels == 128, "the text names the number");
       return "the series has more labels than the 128 that are read";
     case LineFault::kValue:
       return "the value is not a decimal number, +Inf, -Inf or NaN within the range of a double";
