@@ -14,31 +14,36 @@
 //             PD_PLUGIN_UNLOAD_SAFE, pd::sdk::Decode<FewestRunning>)
 //
 // A policy class P has
-//   static constexpr char kName[], kDescription[]                       required
-//   static constexpr std::uint64_t kUses                                PD_USES_*, default 0
-//   static constexpr std::uint32_t kFlags                               PD_POLICY_*, default 0
-//   static constexpr std::array<pd_option, N> kOptions                  default none; see
-//   float_option() and friends static constexpr std::array<const char*, N> kReasons why it may
-//   exclude a pod; default none P() or explicit P(const Config&) may throw: the host shows what()
-//   void outcome(const pd_outcome&) const                               optional: feedback on each
-//   routed request
+//   static constexpr char kName[], kDescription[]        required
+//   static constexpr std::uint64_t kUses                 PD_USES_*, default 0
+//   static constexpr std::uint32_t kFlags                PD_POLICY_*, default 0
+//   static constexpr std::array<pd_option, N> kOptions   default none; see float_option() below
+//   static constexpr std::array<const char*, N> kReasons why it may exclude a pod; default none
+//   P() or explicit P(const Config&)                     may throw: the host shows what()
+//   void chosen(const Request&, const pd_choice*) const  optional: what was chosen
+//   void outcome(const pd_outcome*) const                optional: what became of an attempt
 // and either, for decode,
 //   void score(const Request&, const DecodeBatch&, Scores) const
 // or, for prefill,
 //   void score(const Request&, const PrefillBatch&, Scores) const
-//   static constexpr bool kRecordsPrefix                                default: whether kUses has
-//   PD_USES_PREFIX
+//   static constexpr bool kRecordsPrefix                 default: whether kUses has PD_USES_PREFIX
+//
 // An instance is shared by all threads: const members only, or state of its own that is safe to
-// share. An exception that leaves a member is caught here and becomes an error of the call.
+// share. An exception that leaves a member is caught here and becomes an error of the call. Structs
+// of the ABI stay pointers: a reference would let the compiler read members that the host's version
+// of the struct does not have.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "pd/abi.h"
 
@@ -231,7 +236,8 @@ class Config {
     for (std::uint32_t i = 0; i < raw_->value_count; ++i) {
       if (key == options_[i]->key && raw_->values[i]->type == type) return *raw_->values[i];
     }
-    throw std::logic_error("the policy asks for an option that it does not declare");
+    throw std::logic_error("the policy asks for option \"" + std::string(key) +
+                           "\", which it does not declare with that type");
   }
 
   const pd_policy_config* raw_;
@@ -289,6 +295,16 @@ struct RecordsPrefix<P, std::void_t<decltype(P::kRecordsPrefix)>>
     : std::bool_constant<P::kRecordsPrefix> {};
 
 template <class P, class = void>
+struct NamesOutcome : std::false_type {};
+template <class P>
+struct NamesOutcome<P, std::void_t<decltype(&P::outcome)>> : std::true_type {};
+
+template <class P, class = void>
+struct NamesChosen : std::false_type {};
+template <class P>
+struct NamesChosen<P, std::void_t<decltype(&P::chosen)>> : std::true_type {};
+
+template <class P, class = void>
 struct HasOutcome : std::false_type {};
 template <class P>
 struct HasOutcome<
@@ -317,6 +333,12 @@ pd_status guarded(pd_error* error, Body&& body) noexcept {
 
 template <class P>
 struct PolicyTable {
+  // A member with another signature would be ignored without a word.
+  static_assert(!NamesChosen<P>::value || HasChosen<P>::value,
+                "write it as: void chosen(const pd::sdk::Request&, const pd_choice*) const");
+  static_assert(!NamesOutcome<P>::value || HasOutcome<P>::value,
+                "write it as: void outcome(const pd_outcome*) const");
+
   static pd_status create(const pd_policy_config* config, void** instance,
                           pd_error* error) noexcept {
     return guarded(error, [&] {
@@ -392,6 +414,10 @@ struct Decode {
 // Registers P as a prefill policy; an argument of PD_PLUGIN.
 template <class P>
 struct Prefill {
+  static_assert(
+      !detail::RecordsPrefix<P>::value || (detail::Uses<P>::value & PD_USES_PREFIX) != 0,
+      "kRecordsPrefix needs PD_USES_PREFIX in kUses: there are no block hashes without it");
+
   static pd_status prepare(void*, const pd_request*, const pd_prefill_batch*, void**,
                            pd_error*) noexcept {
     return PD_OK;  // everything a stateless policy needs is in the batch that score() gets again
