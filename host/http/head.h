@@ -57,8 +57,10 @@ struct ResponseHead {
 std::optional<std::string_view> find_field(std::span<const Field> fields, std::string_view name);
 
 // ASCII comparison without regard to case, independent of the locale.
-bool equals_ignoring_case(std::string_view a, std::string_view b);
 bool starts_with_ignoring_case(std::string_view text, std::string_view prefix);
+inline bool equals_ignoring_case(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && starts_with_ignoring_case(a, b);
+}
 
 // Takes the next element of a comma-separated list off `list`, trimmed; empty elements are
 // skipped. Nothing when the list is used up.

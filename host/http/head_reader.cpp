@@ -88,17 +88,20 @@ std::string_view failing_field_line(std::string_view bytes, const FieldTable& ta
                                             : first_line(bytes.substr(line_end + 2));
 }
 
-bool names_a_version(std::string_view line) {
+// True for "HTTP/d.d" with another version than the two we speak.
+bool names_foreign_version(std::string_view line) {
   const std::size_t at = line.rfind("HTTP/");
   if (at == std::string_view::npos) return false;
-  const std::string_view number = line.substr(at + 5);
+  const std::string_view behind = line.substr(at + 5);
+  const std::string_view number = behind.substr(0, behind.find(' '));
   const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  return number.size() >= 3 && digit(number[0]) && number[1] == '.' && digit(number[2]);
+  return number.size() == 3 && digit(number[0]) && number[1] == '.' && digit(number[2]) &&
+         number != "1.0" && number != "1.1";
 }
 
 HttpError start_line_error(std::string_view bytes, Sender sender, BeastError error) {
   const std::string_view line = first_line(bytes);
-  if (error == BeastError::bad_version && names_a_version(line)) {
+  if (error == BeastError::bad_version && names_foreign_version(line)) {
     return make_http_error(HttpErrorCode::kUnsupportedVersion, sender, line);
   }
   const auto code =
@@ -113,8 +116,9 @@ HttpError field_error(std::string_view bytes, const FieldTable& table, Sender se
   const std::string_view line = failing_field_line(bytes, table);
   const std::size_t colon = line.find(':');
   const std::string_view name = line.substr(0, colon);
-  const std::string_view value =
+  std::string_view value =
       colon == std::string_view::npos ? std::string_view{} : line.substr(colon + 1);
+  value.remove_prefix(std::min(value.find_first_not_of(" \t"), value.size()));
   const std::span<const Field> read(table.fields.data(), table.size);
   const bool has_length = find_field(read, "content-length").has_value();
   const bool has_encoding = find_field(read, "transfer-encoding").has_value();

@@ -19,15 +19,29 @@ struct ParserLimits {
   std::size_t trailer_bytes;          // all trailer lines of a message together
 };
 
-inline constexpr std::uint64_t kMiB = 1024 * 1024;
+inline constexpr std::size_t kKiB = 1024;
+inline constexpr std::uint64_t kMiB = std::uint64_t{kKiB} * kKiB;
 
 // Clients: small heads, 64 MiB bodies, no more chunks than a body of tiny writes needs.
-inline constexpr ParserLimits kRequestLimits{16 * 1024, 8 * 1024,  kMaxFields, 64 * kMiB,
-                                             1 << 20,   16 * 1024, 8 * 1024};
+inline constexpr ParserLimits kRequestLimits{
+    .head_bytes = 16 * kKiB,
+    .target_bytes = 8 * kKiB,
+    .fields = kMaxFields,
+    .body_bytes = 64 * kMiB,
+    .chunks = kMiB,
+    .chunk_extension_bytes = 16 * kKiB,
+    .trailer_bytes = 8 * kKiB,
+};
 
 // Engines: an answer may stream for hours, so only absurd sizes are refused (1 TiB of payload).
 inline constexpr ParserLimits kResponseLimits{
-    64 * 1024, 0,        kMaxFields, kMiB* kMiB, std::numeric_limits<std::uint64_t>::max(),
-    64 * 1024, 64 * 1024};
+    .head_bytes = 64 * kKiB,
+    .target_bytes = 0,
+    .fields = kMaxFields,
+    .body_bytes = kMiB * kMiB,
+    .chunks = std::numeric_limits<std::uint64_t>::max(),
+    .chunk_extension_bytes = 64 * kKiB,
+    .trailer_bytes = 64 * kKiB,
+};
 
 }  // namespace pd::http
