@@ -7,8 +7,7 @@
 namespace pd {
 namespace {
 
-constexpr std::size_t kLongestName = 253;  // of a DNS name, and of a Kubernetes object
-constexpr std::size_t kLongestPolicyName = 64;
+constexpr std::size_t kLongestName = 253;        // of a DNS name, and of a Kubernetes object
 constexpr std::size_t kLongestSocketPath = 107;  // sockaddr_un holds 108 with the final zero
 
 bool is_letter_or_digit(char c) {
@@ -97,11 +96,6 @@ std::string canonical_policy_name(std::string_view text) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
   return name;
-}
-
-bool is_policy_name(std::string_view text) {
-  return text.size() <= kLongestPolicyName && is_name(text) &&
-         std::none_of(text.begin(), text.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
 }
 
 }  // namespace pd

@@ -28,7 +28,4 @@ std::string canonical_policy_name(std::string_view text);
 /// Trimmed of spaces and tabs.
 std::string_view trimmed(std::string_view text);
 
-/// 1..64 of a-z, 0-9, '_', '.' and '-'.
-bool is_policy_name(std::string_view text);
-
 }  // namespace pd

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <utility>
 
 namespace pd {
@@ -15,27 +14,6 @@ ConfigError make(ConfigErrorCode code, ConfigPlace place, std::string message) {
 
 ConfigError of_file(ConfigErrorCode code, std::string file, std::string message) {
   return make(code, {std::move(file), {}, {}}, std::move(message));
-}
-
-// Optimal string alignment: three rows are enough because a swap looks back two of them.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> before(b.size() + 1);
-  std::vector<std::size_t> previous(b.size() + 1);
-  std::vector<std::size_t> current(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) previous[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    current[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t changed = previous[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-      current[j] = std::min({changed, previous[j] + 1, current[j - 1] + 1});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        current[j] = std::min(current[j], before[j - 2] + 1);
-      }
-    }
-    std::swap(before, previous);
-    std::swap(previous, current);
-  }
-  return previous[b.size()];
 }
 
 }  // namespace
@@ -208,22 +186,5 @@ ConfigError same_listen_and_admin(ConfigPlace place, std::string_view address) {
 }
 
 }  // namespace config_errors
-
-std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates) {
-  const std::size_t tolerated = std::max<std::size_t>(1, name.size() / 3);
-  std::size_t best_distance = tolerated + 1;
-  std::string best;
-  // A name far longer than any key is no misspelling, and would make the table large.
-  constexpr std::size_t kLongestName = 100;
-  if (name.size() > kLongestName) return best;
-  for (const std::string& candidate : candidates) {
-    const std::size_t distance = edit_distance(name, candidate);
-    if (distance < best_distance) {
-      best_distance = distance;
-      best = candidate;
-    }
-  }
-  return best;
-}
 
 }  // namespace pd

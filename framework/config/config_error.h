@@ -82,8 +82,4 @@ ConfigError same_listen_and_admin(ConfigPlace place, std::string_view address);
 
 }  // namespace config_errors
 
-/// The candidate that `name` is most probably a misspelling of (edit distance, a swap of two
-/// neighbours counts once); empty when none is near.
-std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
-
 }  // namespace pd

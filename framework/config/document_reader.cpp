@@ -8,6 +8,8 @@
 #include "framework/config/address_text.h"
 #include "framework/config/settings_table.h"
 #include "framework/config/value_text.h"
+#include "framework/policy/closest_name.h"
+#include "framework/policy/policy_entry.h"
 
 namespace pd {
 namespace {
@@ -93,7 +95,7 @@ class DocumentReader {
   void report_unknown(const ConfigNode& node, std::string key,
                       const std::vector<std::string>& allowed_here) {
     ConfigPlace place{file_, node.key_position, std::move(key)};
-    std::string suggestion = nearest_name(node.key, allowed_here);
+    std::string suggestion = closest_name(node.key, allowed_here);
     if (suggestion.empty()) suggestion = same_name_elsewhere(node.key);
     errors_.push_back(suggestion.empty()
                           ? config_errors::unknown_key(std::move(place), allowed_here)

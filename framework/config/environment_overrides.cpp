@@ -11,6 +11,7 @@
 #include "framework/config/address_text.h"
 #include "framework/config/settings_table.h"
 #include "framework/config/value_text.h"
+#include "framework/policy/policy_entry.h"
 
 namespace pd {
 namespace {

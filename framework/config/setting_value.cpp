@@ -9,6 +9,8 @@
 #include "framework/config/address_text.h"
 #include "framework/config/quantity.h"
 #include "framework/config/value_text.h"
+#include "framework/policy/closest_name.h"
+#include "framework/policy/policy_entry.h"
 
 namespace pd {
 namespace {
@@ -298,7 +300,7 @@ class ValueReader {
         }
       } else {
         const ConfigPlace place{context_.file, node.key_position, key};
-        const std::string near = nearest_name(node.key, kKeys);
+        const std::string near = closest_name(node.key, kKeys);
         errors_.push_back(near.empty() ? config_errors::unknown_key(place, kKeys)
                                        : config_errors::unknown_key_near(place, near));
       }
