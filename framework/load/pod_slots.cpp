@@ -2,6 +2,16 @@
 
 namespace pd {
 
+std::string_view health_name(PodHealth health) {
+  switch (health) {
+    case PodHealth::kPending: return "pending";
+    case PodHealth::kReady: return "ready";
+    case PodHealth::kUnready: return "unready";
+    case PodHealth::kDraining: return "draining";
+  }
+  return "";
+}
+
 std::shared_ptr<PodSlot> PodSlots::open(std::string_view name, std::string_view identity) {
   const std::lock_guard lock(mutex_);
   std::erase_if(entries_, [](const auto& item) { return item.second.slot.expired(); });

@@ -11,9 +11,17 @@
 #include <unordered_map>
 #include <vector>
 
+#include "framework/load/outcome_averages.h"
+
 namespace pd {
 
-// One cache line of its own, so that threads that count different pods do not disturb each other.
+// pending: never heard of; unready: not reachable; draining: serves what it has and gets no more.
+enum class PodHealth : std::uint8_t { kPending, kReady, kUnready, kDraining };
+
+// "pending", "ready", ...
+std::string_view health_name(PodHealth health);
+
+// On cache lines of its own, so that threads that count different pods do not disturb each other.
 struct alignas(64) PodSlot {
   PodSlot(std::uint32_t slot_number, std::uint64_t incarnation_number)
       : number(slot_number), incarnation(incarnation_number) {}
@@ -23,11 +31,12 @@ struct alignas(64) PodSlot {
   std::atomic<std::uint32_t> prefill_requests{0};  // in their prefill leg
   std::atomic<std::uint32_t> decode_requests{0};   // in their decode leg
   std::atomic<std::uint32_t> pending_decode{0};    // chosen for decode, not dispatched yet
-  std::atomic<std::uint8_t> health{0};             // PD_HEALTH_*
+  std::atomic<PodHealth> health{PodHealth::kPending};
   std::atomic<std::uint32_t> connect_failures{0};  // in a row, scrapes and traffic together
   std::atomic<std::uint64_t> completed{0};         // decode legs that have ended
   std::atomic<std::uint64_t> prefill_tokens{0};    // prompt tokens of prefill_requests
   std::atomic<std::uint64_t> decode_tokens{0};     // prompt tokens of decode_requests
+  OutcomeAverages averages;
 };
 
 // Gives out slots by pod name. Thread-safe; not for the hot path, which holds the slots themselves.

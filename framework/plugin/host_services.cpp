@@ -25,12 +25,19 @@ std::string_view to_view(pd_str text) {
   return {text.data, static_cast<std::size_t>(text.size)};
 }
 
-pd_str to_pd_str(std::string_view text) { return {text.data(), text.size()}; }
+pd_str to_pd_str(std::string_view text) {
+  return {text.data(), text.size()};
+}
 
 std::uint64_t steady_now_ns() {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
                                         std::chrono::steady_clock::now().time_since_epoch())
                                         .count());
+}
+
+// A sample may be a moment younger than the decision that reads it.
+double age_seconds(std::uint64_t now_ns, std::uint64_t then_ns) {
+  return now_ns > then_ns ? static_cast<double>(now_ns - then_ns) / 1e9 : 0.0;
 }
 
 void log_write(const pd_host* host, std::uint32_t severity, pd_str message) {
@@ -115,8 +122,7 @@ pd_status metrics_read(const pd_host*, const pd_request* request, const pd_candi
     values[i] = columns.series(id, row);
     if (ages_s == nullptr) continue;
     const std::uint64_t sampled_at = columns.sampled_at(row);
-    ages_s[i] = sampled_at == 0 ? kUnknown
-                                : static_cast<double>(context.now_ns - sampled_at) / 1e9;
+    ages_s[i] = sampled_at == 0 ? kUnknown : age_seconds(context.now_ns, sampled_at);
   }
   return PD_OK;
 }
@@ -156,8 +162,9 @@ HostServices::HostServices(std::shared_ptr<const HostEnvironment> environment, s
     : environment_(std::move(environment)),
       source_(std::move(source)),
       stream_(stream),
-      host_{sizeof(pd_host), PD_ABI_MAJOR,  PD_ABI_MINOR,
-            this,            {"pd-host", 7}, to_pd_str(environment_->version),
+      host_{sizeof(pd_host), PD_ABI_MAJOR,
+            PD_ABI_MINOR,    this,
+            {"pd-host", 7},  to_pd_str(environment_->version),
             &find_service} {}
 
 }  // namespace pd

@@ -1,4 +1,5 @@
-// What a plugin may ask of this host: the pd_host of one policy instance, and the services behind it.
+// What a plugin may ask of this host: the pd_host of one policy instance, and the services behind
+// it.
 #pragma once
 
 #include <functional>
@@ -17,7 +18,8 @@ struct HostEnvironment {
   std::string version;
   std::string tokenizer = "character";
   // Writes one line of a plugin; `severity` is PD_LOG_*. Called from any thread; must not block.
-  std::function<void(std::string_view source, std::uint32_t severity, std::string_view message)> log;
+  std::function<void(std::string_view source, std::uint32_t severity, std::string_view message)>
+      log;
   std::shared_ptr<WantedSeriesTable> wanted_series = std::make_shared<WantedSeriesTable>();
 };
 

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <boost/dll/shared_library.hpp>
 #include <mutex>
 

@@ -1,7 +1,6 @@
 // A loaded plugin: who it is, and the library that holds its code.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>

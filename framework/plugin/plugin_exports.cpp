@@ -23,7 +23,6 @@ std::string shown_names(const std::vector<std::string>& names) {
   return out;
 }
 
-// An imported symbol may carry a size, and then library_info lists it, too; only ours counts.
 std::vector<std::string> exported_symbols(const std::string& path) {
   boost::dll::library_info info(path);
   std::vector<std::string> names = info.symbols();

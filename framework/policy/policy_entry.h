@@ -4,6 +4,7 @@
 #include <boost/system/result.hpp>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "framework/policy/policy_error.h"

@@ -52,6 +52,7 @@ class PolicyInstance {
   void* handle() const { return handle_; }
   PolicyCounters& counters() const { return counters_; }
   const HostServices& services() const { return *services_; }
+  std::uint32_t reason_count() const { return policy_.policy.reason_count; }
 
   // [hot] Tells the policy what was chosen, or what came of an attempt, if it wants to know.
   void chosen(const pd_request& request, const pd_choice& choice) const;

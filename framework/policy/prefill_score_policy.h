@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "framework/policy/policy_instance.h"
 #include "framework/policy/policy_registry.h"
@@ -18,11 +19,15 @@ class PrefillScorePolicy;
 // thread; ends with release() or at destruction.
 class PrefillScorer {
  public:
-  PrefillScorer(PrefillScorer&& other) noexcept
-      : policy_(other.policy_), scorer_(other.scorer_), request_(other.request_), batch_(other.batch_) {
-    other.policy_ = nullptr;
+  PrefillScorer(PrefillScorer&& other) noexcept { *this = std::move(other); }
+  PrefillScorer& operator=(PrefillScorer&& other) noexcept {
+    release(nullptr);
+    policy_ = std::exchange(other.policy_, nullptr);
+    scorer_ = other.scorer_;
+    request_ = other.request_;
+    batch_ = other.batch_;
+    return *this;
   }
-  PrefillScorer& operator=(PrefillScorer&&) = delete;
   ~PrefillScorer() { release(nullptr); }
 
   // Scores the whole batch into `scores`, which the caller has filled with NaN and 0. False on an
@@ -45,10 +50,10 @@ class PrefillScorer {
                 const pd_prefill_batch* batch)
       : policy_(policy), scorer_(scorer), request_(request), batch_(batch) {}
 
-  const PrefillScorePolicy* policy_;  // nullptr once released
-  void* scorer_;
-  const pd_request* request_;
-  const pd_prefill_batch* batch_;
+  const PrefillScorePolicy* policy_ = nullptr;  // nullptr once released
+  void* scorer_ = nullptr;
+  const pd_request* request_ = nullptr;
+  const pd_prefill_batch* batch_ = nullptr;
 };
 
 // Immutable; shared by all threads.

@@ -87,7 +87,10 @@ class Reading {
     }
     view_.object_begin = offset_of(document_begin());
     for (auto field : object) read_member(check(std::move(field)));
-    if (!document.at_end()) throw Refused{invalid_json(body_.size(), "text after the object")};
+    const char* behind = nullptr;
+    if (document.current_location().get(behind) == simdjson::SUCCESS) {
+      throw Refused{invalid_json(offset_of(behind), "text after the object")};
+    }
     finish_members();
     require_model_and_prompt();
   }

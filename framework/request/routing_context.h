@@ -24,6 +24,7 @@ class HeaderSource {
 };
 
 class Fleet;
+struct Pod;
 struct PrefixLookup;
 
 // Which instance draws from which sequence of the request, so that exchanging one policy does not
@@ -46,6 +47,7 @@ struct RoutingContext {
   std::uint32_t attempt = 1;
   std::vector<std::uint64_t> tried_pods;  // incarnations of pods that failed this request
   std::uint32_t worker = 0;
+  const Pod* handed_off_by = nullptr;  // a prefill that is done already: choose a decode pod for it
 
   // Computed by the router when a policy asks for them.
   std::string_view prompt;                  // valid during Router::select

@@ -8,7 +8,8 @@ namespace pd {
 // SplitMix64 (Steele, Lea, Flood 2014). One per decision; not thread-safe.
 class DecisionRandom {
  public:
-  explicit DecisionRandom(std::uint64_t seed = 0) : state_(seed) {}
+  DecisionRandom() = default;
+  explicit DecisionRandom(std::uint64_t seed) : state_(seed) {}
 
   std::uint64_t next() {
     std::uint64_t z = (state_ += 0x9E3779B97F4A7C15U);
@@ -24,7 +25,7 @@ class DecisionRandom {
   }
 
  private:
-  std::uint64_t state_;
+  std::uint64_t state_ = 0;
 };
 
 }  // namespace pd

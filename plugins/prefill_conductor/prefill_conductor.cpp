@@ -28,7 +28,7 @@ struct Conductor {
     const double total = static_cast<double>(request.prompt_bytes());
     for (std::size_t i = 0; i < batch.size(); ++i) {
       const double prefill_ms =
-          mean_ms[i] > 0 ? mean_ms[i] : assumed_prefill_ms();  // NaN is not above 0
+          mean_ms[i] >= 0 ? mean_ms[i] : assumed_prefill_ms();  // NaN: not known
       scores[i] =
           requests[i] * prefill_ms + cached_ms(matched[i]) + computed_ms(total - matched[i]);
     }

@@ -129,11 +129,6 @@ typedef struct pd_request {
 #define PD_ROLE_DECODE 2u
 #define PD_ROLE_COMBINED 3u
 
-#define PD_HEALTH_PENDING 0u /* never heard of */
-#define PD_HEALTH_READY 1u
-#define PD_HEALTH_UNREADY 2u
-#define PD_HEALTH_DRAINING 3u
-
 /*
  * One target of the fleet; a data-parallel rank may be one of its own, so addresses may repeat. [any] Constant while
  * fleet_generation is; name, role, roleset, engine and address for the life of the incarnation. Lives as the batch that
