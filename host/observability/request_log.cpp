@@ -22,7 +22,7 @@ std::string json_milliseconds(double value) {
   return std::isnan(value) ? "null" : fmt::format("{:.3f}", value);
 }
 
-std::string_view or_dash(const std::string& text) { return text.empty() ? "-" : text; }
+std::string_view or_dash(std::string_view text) { return text.empty() ? "-" : text; }
 
 std::string_view outcome_of(const RequestRecord& record) {
   if (record.client_left) return "client_left";

@@ -9,6 +9,7 @@
 
 #include <filesystem>
 
+#include "tests/unit/plugin/mount_namespace.h"
 #include "tests/unit/plugin/plugin_fixture.h"
 
 namespace pd {
@@ -122,6 +123,24 @@ TEST_F(PluginFileTest, RefusesAFolderThatOthersMayWrite) {
   // In a sticky folder nobody can rename what is ours.
   ::chmod(in_folder("outer").c_str(), 01777);
   EXPECT_EQ(code_of(path), "ok");
+}
+
+// The folder of a ConfigMap volume has mode 0777, and is mounted read-only.
+TEST_F(PluginFileTest, WritePermissionIsHarmlessOnAReadOnlyMount) {
+  if (::geteuid() != 0) GTEST_SKIP() << "files of other users are not ours in a user namespace";
+  const std::string path = write("cm/libx.so", "x");
+  const std::string folder = in_folder("cm");
+  ::chmod(folder.c_str(), 0777);
+  EXPECT_EQ(code_of(path), "folder_writable_by_others");
+  const int status = run_with_mounts(
+      [&] {
+        return ::mount(folder.c_str(), folder.c_str(), nullptr, MS_BIND, nullptr) == 0 &&
+               ::mount(nullptr, folder.c_str(), nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY,
+                       nullptr) == 0;
+      },
+      [&] { return code_of(path) == "ok" ? 0 : 1; });
+  if (status == kMayNotMount) GTEST_SKIP() << "may not mount here";
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(PluginFileTest, RefusesOwnersThatAreNeitherRootNorWe) {
