@@ -68,23 +68,30 @@ class PodSlots {
   std::shared_ptr<FreeNumbers> free_numbers_ = std::make_shared<FreeNumbers>();
 };
 
-// Counts one request on one pod from construction to release() or destruction, whichever is first.
+// Counts one request, and the tokens of its prompt, on one pod from construction to release() or
+// destruction, whichever is first.
 class LoadGuard {
  public:
   using Counter = std::atomic<std::uint32_t> PodSlot::*;
+  using TokenCounter = std::atomic<std::uint64_t> PodSlot::*;
 
   LoadGuard() = default;
-  LoadGuard(std::shared_ptr<PodSlot> slot, Counter counter)
-      : slot_(std::move(slot)), counter_(counter) {
+  LoadGuard(std::shared_ptr<PodSlot> slot, Counter counter, TokenCounter token_counter = nullptr,
+            std::uint64_t tokens = 0)
+      : slot_(std::move(slot)), counter_(counter), token_counter_(token_counter), tokens_(tokens) {
     ((*slot_).*counter_).fetch_add(1, std::memory_order_relaxed);
-  }
-  LoadGuard(LoadGuard&& other) noexcept : slot_(std::move(other.slot_)), counter_(other.counter_) {}
-  LoadGuard& operator=(LoadGuard&& other) noexcept {
-    if (this != &other) {
-      release();
-      slot_ = std::move(other.slot_);
-      counter_ = other.counter_;
+    if (token_counter_ != nullptr) {
+      ((*slot_).*token_counter_).fetch_add(tokens_, std::memory_order_relaxed);
     }
+  }
+  LoadGuard(LoadGuard&& other) noexcept { *this = std::move(other); }
+  LoadGuard& operator=(LoadGuard&& other) noexcept {
+    if (this == &other) return *this;
+    release();
+    slot_ = std::move(other.slot_);
+    counter_ = other.counter_;
+    token_counter_ = other.token_counter_;
+    tokens_ = other.tokens_;
     return *this;
   }
   ~LoadGuard() { release(); }
@@ -92,12 +99,17 @@ class LoadGuard {
   void release() {
     if (slot_ == nullptr) return;
     ((*slot_).*counter_).fetch_sub(1, std::memory_order_relaxed);
+    if (token_counter_ != nullptr) {
+      ((*slot_).*token_counter_).fetch_sub(tokens_, std::memory_order_relaxed);
+    }
     slot_.reset();
   }
 
  private:
   std::shared_ptr<PodSlot> slot_;
   Counter counter_ = nullptr;
+  TokenCounter token_counter_ = nullptr;
+  std::uint64_t tokens_ = 0;
 };
 
 }  // namespace pd

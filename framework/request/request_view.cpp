@@ -397,6 +397,13 @@ const BodyMember* RequestView::find(ControlKey key) const {
   return nullptr;
 }
 
+std::uint64_t RequestView::estimated_prompt_tokens() const {
+  if (prompt_token_ids > 0) return prompt_token_ids;
+  std::uint64_t bytes = 0;
+  for (const PromptSegment& segment : prompt) bytes += segment.end - segment.begin;
+  return bytes / 4;
+}
+
 void RequestView::append_prompt(std::string& out) const {
   bool first = true;
   for (const PromptSegment& segment : prompt) {

@@ -87,6 +87,9 @@ struct RequestView {
   // True when one prefill can be handed to one decode: a single prompt and a single choice.
   bool can_hand_off() const { return choices == 1 && !many_prompts; }
 
+  // Tokens of the prompt: as many as the client gave ids, else one for four bytes.
+  std::uint64_t estimated_prompt_tokens() const;
+
   // Appends the text that prefixes are computed from (the reference's message extraction).
   void append_prompt(std::string& out) const;
 };

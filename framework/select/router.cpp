@@ -43,12 +43,6 @@ SelectError no_scored_pair(const ModelPods& model) {
                       model.name)};
 }
 
-std::uint64_t size_of_prompt(const RequestView& body) {
-  std::uint64_t bytes = 0;
-  for (const PromptSegment& segment : body.prompt) bytes += segment.end - segment.begin;
-  return bytes;
-}
-
 // The ids of a prompt that is one list of token ids; empty for any other prompt.
 void read_token_ids(const RequestView& body, std::vector<std::uint32_t>& ids) {
   ids.clear();
@@ -205,13 +199,8 @@ void Router::prepare_request(const RoutingContext& context, SelectScratch& scrat
     request.token_ids = scratch.token_ids.data();
     request.token_id_count = scratch.token_ids.size();
   }
-  if (body.prompt_token_ids > 0) {
-    request.prompt_tokens = body.prompt_token_ids;
-    request.token_source = PD_TOKENS_GIVEN;
-  } else {
-    request.prompt_tokens = size_of_prompt(body) / 4;
-    request.token_source = PD_TOKENS_ESTIMATED;
-  }
+  request.prompt_tokens = body.estimated_prompt_tokens();
+  request.token_source = body.prompt_token_ids > 0 ? PD_TOKENS_GIVEN : PD_TOKENS_ESTIMATED;
 }
 
 }  // namespace pd

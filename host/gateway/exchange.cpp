@@ -147,7 +147,8 @@ void Exchange::begin_attempt() {
 void Exchange::start_prefill() {
   const Pod& pod = *decision_.prefill;
   record_->prefill_pod = pod.spec.name;
-  prefill_guard_ = LoadGuard(pod.slot, &PodSlot::prefill_requests);
+  prefill_guard_ = LoadGuard(pod.slot, &PodSlot::prefill_requests, &PodSlot::prefill_tokens,
+                             view_.estimated_prompt_tokens());
   prefill_began_ = Worker::Clock::now();
   LegRequest request;
   request.body = engine_->prefill_body(view_);
@@ -190,8 +191,8 @@ void Exchange::on_prefill_missing(const HandoffFault& fault) {
 
 void Exchange::on_prefill_refused(EngineAnswer answer) {
   prefill_ended();
-  report_outcome(PD_OUTCOME_CLIENT_ERROR);
-  on_decode_whole_answer(std::move(answer));
+  note_success(*decision_.prefill);
+  pass_on(std::move(answer));
 }
 
 void Exchange::on_prefill_failed(const LegFailure& failure) {
@@ -211,7 +212,8 @@ void Exchange::on_prefill_failed(const LegFailure& failure) {
 void Exchange::start_decode() {
   const Pod& pod = *decision_.decode;
   pending_guard_.release();
-  decode_guard_ = LoadGuard(pod.slot, &PodSlot::decode_requests);
+  decode_guard_ = LoadGuard(pod.slot, &PodSlot::decode_requests, &PodSlot::decode_tokens,
+                            view_.estimated_prompt_tokens());
   static const Engine& plain = *find_engine("vllm", "nixl");
   const Engine& engine = engine_ == nullptr ? plain : *engine_;
   LegRequest request;
@@ -232,12 +234,16 @@ void Exchange::on_decode_first_byte() {
 }
 
 void Exchange::on_decode_whole_answer(EngineAnswer answer) {
-  if (ended_ || client_ == nullptr) return end();
+  if (ended_) return;
   note_success(*decision_.decode);
+  pass_on(std::move(answer));
+}
+
+// An engine's whole answer goes to the client as it is.
+void Exchange::pass_on(EngineAnswer answer) {
   record_->status = answer.status;
-  if (decode_ != nullptr) {
-    report_outcome(answer.status < 400 ? PD_OUTCOME_OK : PD_OUTCOME_CLIENT_ERROR);
-  }
+  report_outcome(answer.status < 400 ? PD_OUTCOME_OK : PD_OUTCOME_CLIENT_ERROR);
+  if (client_ == nullptr) return end();
   auto client = std::move(client_);
   client->answer(answer.status, answer.fields + answer_fields(), {}, std::move(answer.body));
   record_->answer_bytes = client->answer_bytes();
@@ -258,11 +264,19 @@ void Exchange::on_decode_piece(std::string_view payload, bool last) {
     if (!ok || ended_) return;  // the connection tells client_left() itself
     if (!last) return decode_->resume();
     record_->answer_bytes = client_->answer_bytes();
-    record_->events = decode_->events();
+    note_stream_end();
     report_outcome(decode_->engine_error_seen() ? PD_OUTCOME_DECODE_FAILED : PD_OUTCOME_OK);
     decode_->resume();
     end();
   });
+}
+
+void Exchange::note_stream_end() {
+  record_->events = decode_->events();
+  if (record_->events < 2) return;
+  const double streaming_ms = milliseconds_since(arrival_) - record_->first_byte_ms;
+  record_->inter_event_ms = streaming_ms / static_cast<double>(record_->events - 1);
+  decision_.decode->slot->averages.note_inter_token_ms(record_->inter_event_ms);
 }
 
 void Exchange::on_decode_failed(const LegFailure& failure) {
@@ -401,7 +415,6 @@ void Exchange::report_outcome(std::uint32_t result) {
   if (blamed != nullptr) blamed->slot->averages.note_result(failed);
   decision_.decode->slot->completed.fetch_add(1, std::memory_order_relaxed);
 
-  constexpr double kNotReached = std::numeric_limits<double>::quiet_NaN();
   pd_outcome outcome{};
   outcome.struct_size = sizeof(pd_outcome);
   outcome.result = result;
@@ -418,7 +431,7 @@ void Exchange::report_outcome(std::uint32_t result) {
   outcome.selection_ms = record_->selection_ms;
   outcome.prefill_ms = record_->prefill_ms;
   outcome.first_byte_ms = record_->first_byte_ms;
-  outcome.inter_chunk_ms = kNotReached;
+  outcome.inter_chunk_ms = record_->inter_event_ms;
   outcome.total_ms = milliseconds_since(arrival_);
   outcome.prompt_tokens = outcome.output_tokens = outcome.cached_tokens = PD_UNKNOWN_COUNT;
   const PolicySet& policies = state_->router->policies();

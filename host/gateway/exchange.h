@@ -66,6 +66,8 @@ class Exchange final : public std::enable_shared_from_this<Exchange>,
   void on_decode_whole_answer(EngineAnswer answer) override;
   void on_decode_piece(std::string_view payload, bool last) override;
   void on_decode_first_byte() override;
+  void note_stream_end();
+  void pass_on(EngineAnswer answer);
   void on_decode_failed(const LegFailure& failure) override;
   void on_decode_truncated(const LegFailure& failure, std::string_view rest) override;
 

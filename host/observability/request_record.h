@@ -72,6 +72,7 @@ struct RequestRecord {
   double selection_ms = kNotReached;
   double prefill_ms = kNotReached;
   double first_byte_ms = kNotReached;  // since arrival
+  double inter_event_ms = kNotReached;  // mean between the events of a stream
   double total_ms = kNotReached;
   std::vector<DecisionRecord> decisions;  // one an attempt
 };
