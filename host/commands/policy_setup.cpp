@@ -19,7 +19,7 @@ PluginLoaderOptions loader_options(const PluginSettings& settings) {
   PluginLoaderOptions options;
   options.directories = settings.directories;
   for (const PluginAllow& allow : settings.allow) {
-    options.allow.push_back({allow.id, allow.sha256.value_or(""), allow.file.value_or("")});
+    options.allow.push_back({allow.id, allow.sha256, allow.file});
   }
   options.staging = settings.staging.value_or("");
   options.max_size = settings.max_size;
