@@ -1,9 +1,9 @@
 #include "host/admin/admin_server.h"
 
-#include <fmt/format.h>
+#include <unistd.h>
 
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/core/basic_stream.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
@@ -11,14 +11,11 @@
 #include <chrono>
 #include <utility>
 
-#include "host/gateway/listen_address.h"
-
 namespace pd {
 namespace {
 
 namespace beast = boost::beast;
 namespace http_beast = boost::beast::http;
-using boost::asio::ip::tcp;
 using boost::system::error_code;
 
 constexpr std::chrono::seconds kPatience(10);
@@ -27,7 +24,7 @@ constexpr std::size_t kMostBodyBytes = 64 * 1024;
 // One connection; kept alive by its pending operation.
 class AdminSession : public std::enable_shared_from_this<AdminSession> {
  public:
-  AdminSession(tcp::socket socket, const AdminServer::Handler& handler)
+  AdminSession(boost::asio::basic_stream_socket<ListenProtocol> socket, const AdminServer::Handler& handler)
       : stream_(std::move(socket)), handler_(handler) {}
 
   void read() {
@@ -64,7 +61,7 @@ class AdminSession : public std::enable_shared_from_this<AdminSession> {
                             });
   }
 
-  beast::tcp_stream stream_;
+  beast::basic_stream<ListenProtocol> stream_;
   const AdminServer::Handler& handler_;
   beast::flat_buffer buffer_;
   std::optional<http_beast::request_parser<http_beast::string_body>> parser_;
@@ -75,21 +72,23 @@ class AdminSession : public std::enable_shared_from_this<AdminSession> {
 
 boost::system::result<std::unique_ptr<AdminServer>, std::string> AdminServer::open(
     const std::string& address, Handler handler) {
-  auto endpoint = parse_listen_address(address);
-  if (!endpoint) return fmt::format("server.admin: {}", endpoint.error());
-  try {
-    return std::unique_ptr<AdminServer>(new AdminServer(*endpoint, std::move(handler)));
-  } catch (const boost::system::system_error& error) {
-    return fmt::format("cannot listen on {} (server.admin): {}", address, error.code().message());
-  }
+  const auto listeners = listen_on(address, 1, "server.admin");
+  if (!listeners) return listeners.error();
+  return std::unique_ptr<AdminServer>(new AdminServer(*listeners, std::move(handler)));
 }
 
-AdminServer::AdminServer(tcp::endpoint endpoint, Handler handler)
-    : acceptor_(io_, endpoint), handler_(std::move(handler)) {
-  address_ = format_address(acceptor_.local_endpoint());
+AdminServer::AdminServer(const Listeners& listeners, Handler handler)
+    : acceptor_(io_),
+      handler_(std::move(handler)),
+      address_(listeners.address),
+      socket_file_(listeners.socket_file) {
+  acceptor_.assign(listeners.protocol, listeners.sockets.front());
 }
 
-AdminServer::~AdminServer() { stop(); }
+AdminServer::~AdminServer() {
+  stop();
+  if (!socket_file_.empty()) ::unlink(socket_file_.c_str());
+}
 
 void AdminServer::start() {
   accept();
@@ -102,7 +101,8 @@ void AdminServer::stop() {
 }
 
 void AdminServer::accept() {
-  acceptor_.async_accept([this](const error_code& error, tcp::socket socket) {
+  acceptor_.async_accept([this](const error_code& error,
+                                boost::asio::basic_stream_socket<ListenProtocol> socket) {
     if (error == boost::asio::error::operation_aborted) return;
     if (!error) std::make_shared<AdminSession>(std::move(socket), handler_)->read();
     accept();

@@ -3,13 +3,14 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/system/result.hpp>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <thread>
+
+#include "host/gateway/listen_address.h"
 
 namespace pd {
 
@@ -29,7 +30,7 @@ class AdminServer {
  public:
   using Handler = std::function<AdminAnswer(const AdminRequest& request)>;
 
-  // Listens on "127.0.0.1:9090"; port 0 lets the kernel pick. `handler` runs on the admin thread.
+  // Listens on `address` (see listen_on). `handler` runs on the admin thread.
   static boost::system::result<std::unique_ptr<AdminServer>, std::string> open(
       const std::string& address, Handler handler);
   ~AdminServer();
@@ -41,13 +42,14 @@ class AdminServer {
   const std::string& address() const { return address_; }
 
  private:
-  AdminServer(boost::asio::ip::tcp::endpoint endpoint, Handler handler);
+  AdminServer(const Listeners& listeners, Handler handler);
   void accept();
 
   boost::asio::io_context io_{1};
-  boost::asio::ip::tcp::acceptor acceptor_;
+  boost::asio::basic_socket_acceptor<ListenProtocol> acceptor_;
   Handler handler_;
   std::string address_;
+  std::string socket_file_;
   std::thread thread_;
 };
 

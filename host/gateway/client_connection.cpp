@@ -25,7 +25,7 @@ bool is_identity(std::string_view encoding) {
 
 }  // namespace
 
-ClientConnection::ClientConnection(Worker& worker, TcpSocket socket)
+ClientConnection::ClientConnection(Worker& worker, ClientSocket socket)
     : worker_(worker), socket_(std::move(socket)), parser_([&] {
         http::ParserLimits limits = http::kRequestLimits;
         limits.head_bytes = static_cast<std::size_t>(worker.environment().settings.limits.header);
@@ -42,7 +42,7 @@ ClientConnection::~ClientConnection() {
 }
 
 void ClientConnection::start() {
-  error_code ignored;
+  error_code ignored;  // a unix socket has no such option
   socket_.set_option(boost::asio::ip::tcp::no_delay(true), ignored);
   read();
 }
@@ -344,7 +344,7 @@ void ClientConnection::linger() {
   lingered_ = end_ - begin_;
   begin_ = end_ = 0;
   error_code ignored;
-  socket_.shutdown(boost::asio::ip::tcp::socket::shutdown_send, ignored);
+  socket_.shutdown(boost::asio::socket_base::shutdown_send, ignored);
   read();
 }
 

@@ -33,7 +33,7 @@ class ClientConnection final : public std::enable_shared_from_this<ClientConnect
  public:
   using Written = std::function<void(bool ok)>;
 
-  ClientConnection(Worker& worker, TcpSocket socket);
+  ClientConnection(Worker& worker, ClientSocket socket);
   ~ClientConnection() override;
 
   void start();
@@ -82,7 +82,7 @@ class ClientConnection final : public std::enable_shared_from_this<ClientConnect
   bool keep_alive() const;
 
   Worker& worker_;
-  TcpSocket socket_;
+  ClientSocket socket_;
   http::RequestParser parser_;
   std::vector<char> in_;
   std::size_t begin_ = 0;

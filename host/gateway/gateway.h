@@ -3,6 +3,7 @@
 
 #include <boost/system/result.hpp>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,8 +15,8 @@ namespace pd {
 
 class Gateway {
  public:
-  // Listens on `address` ("0.0.0.0:8080", "[::]:8080"; port 0 lets the kernel pick), one socket per
-  // worker. An error text names the address and the reason.
+  // Listens on `address` (see listen_on), one socket per worker. An error text names the address and
+  // the reason.
   static boost::system::result<std::unique_ptr<Gateway>, std::string> open(
       GatewayEnvironment& environment, const std::string& address, std::uint32_t workers);
 
@@ -36,6 +37,7 @@ class Gateway {
 
   GatewayEnvironment& environment_;
   std::string address_;
+  std::string socket_file_;
   std::vector<std::unique_ptr<Worker>> workers_;
 };
 

@@ -16,7 +16,7 @@ constexpr std::uint32_t kIdleTicksUntilDrop = 50;
 }  // namespace
 
 Worker::Worker(GatewayEnvironment& environment, std::uint32_t index, int listener,
-               boost::asio::ip::tcp protocol)
+               const ListenProtocol& protocol)
     : environment_(environment),
       index_(index),
       acceptor_(io_.get_executor()),
@@ -43,7 +43,7 @@ void Worker::join() {
 }
 
 void Worker::accept() {
-  acceptor_.async_accept(io_, [this](const error_code& error, TcpSocket socket) {
+  acceptor_.async_accept(io_, [this](const error_code& error, ClientSocket socket) {
     if (error == boost::asio::error::operation_aborted || !acceptor_.is_open()) return;
     if (!error) {
       admit(std::move(socket));
@@ -58,7 +58,7 @@ void Worker::accept() {
   });
 }
 
-void Worker::admit(TcpSocket socket) {
+void Worker::admit(ClientSocket socket) {
   const auto limit = environment_.settings.limits.connections;
   if (environment_.connections_open.load(std::memory_order_relaxed) >= limit) {
     metrics_.count_refused_accept();

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <cstdint>
@@ -14,6 +13,7 @@
 #include "framework/select/select_scratch.h"
 #include "host/gateway/buffer_pool.h"
 #include "host/gateway/gateway_environment.h"
+#include "host/gateway/listen_address.h"
 #include "host/gateway/supervised.h"
 #include "host/upstream/upstream_pool.h"
 
@@ -22,12 +22,10 @@ namespace pd {
 class Worker {
  public:
   using Clock = std::chrono::steady_clock;
-  using Acceptor =
-      boost::asio::basic_socket_acceptor<boost::asio::ip::tcp, boost::asio::io_context::executor_type>;
 
   // Takes over `listener`, a listening socket.
   Worker(GatewayEnvironment& environment, std::uint32_t index, int listener,
-         boost::asio::ip::tcp protocol);
+         const ListenProtocol& protocol);
   ~Worker();
 
   // Starts and joins the thread. stop_accepting(), cut() and finish() may be called by any thread.
@@ -55,14 +53,14 @@ class Worker {
 
  private:
   void accept();
-  void admit(TcpSocket socket);
+  void admit(ClientSocket socket);
   void tick();
   static void check_all(SupervisedList& list, Clock::time_point now);
 
   GatewayEnvironment& environment_;
   const std::uint32_t index_;
   boost::asio::io_context io_{1};
-  Acceptor acceptor_;
+  ClientAcceptor acceptor_;
   boost::asio::basic_waitable_timer<Clock, boost::asio::wait_traits<Clock>,
                                     boost::asio::io_context::executor_type>
       timer_;

@@ -27,8 +27,8 @@ class GatherWriter {
   bool empty() const { return next_ == buffers_.size(); }
 
   // Writes everything that was added, then calls handler(error_code).
-  template <class Handler>
-  void write(TcpSocket& socket, Handler handler) {
+  template <class Socket, class Handler>
+  void write(Socket& socket, Handler handler) {
     const Remaining remaining{buffers_.data() + next_, buffers_.data() + buffers_.size()};
     socket.async_write_some(
         remaining, [this, &socket, handler = std::move(handler)](

@@ -126,7 +126,7 @@ def main():
         return connection.getresponse().status == 200
 
     for name in ("prefill", "decode", "combined"):
-        if not wait_for(name + " engine", lambda: healthy(getattr(args, name)), 420):
+        if not wait_for(name + " engine", lambda: healthy(getattr(args, name)), 900):
             checks.check(name + " engine starts", False, "not healthy in time")
             print(f"{checks.passed} passed, {checks.failed} failed")
             return 1
