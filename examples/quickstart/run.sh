@@ -34,34 +34,44 @@ fail() {
 
 # ---- Processes: each one is known by its id, and only those are ever ended ----
 
-ours() {  # ours PID: it runs, and from our build folder (ids are reused)
-  case $(readlink "/proc/$1/exe" 2>/dev/null) in
-    "$build"/bin/*) return 0 ;;
-    *) return 1 ;;
-  esac
+alive() {  # alive PID: a child of this script, or one that an earlier run left and that is from our build folder
+  if jobs -p | grep -qx "$1"; then
+    kill -0 "$1" 2>/dev/null
+  else
+    case $(readlink "/proc/$1/exe" 2>/dev/null) in
+      "$build"/bin/*) return 0 ;;
+      *) return 1 ;;  # ids are reused
+    esac
+  fi
 }
 
-stop_fleet() {
-  [ -f "$state/pids" ] || return 0
-  local pids pid deadline
-  mapfile -t pids <"$state/pids"
-  # pd-host is first in the file: it lets running requests end while their engines still live.
-  for pid in "${pids[@]}"; do
-    ours "$pid" || continue
+stop_processes() {
+  local pid deadline
+  for pid in "$@"; do
+    alive "$pid" || continue
     kill "$pid" 2>/dev/null || true
     deadline=$((SECONDS + 10))
-    while ours "$pid" && [ $SECONDS -lt $deadline ]; do sleep 0.05; done
-    if ours "$pid"; then kill -KILL "$pid" 2>/dev/null || true; fi
+    while alive "$pid" && [ $SECONDS -lt $deadline ]; do sleep 0.05; done
+    if alive "$pid"; then kill -KILL "$pid" 2>/dev/null || true; fi
   done
+}
+
+# What an earlier run left with --keep. pd-host stands first in the file: it ends while its engines still live.
+stop_kept() {
+  [ -f "$state/pids" ] || return 0
+  local kept
+  mapfile -t kept <"$state/pids"
+  stop_processes "${kept[@]}"
   rm -f "$state/pids"
 }
 
-requests=""
 leave() {
-  local status=$?
-  trap - EXIT INT TERM HUP
-  if [ -n "$requests" ]; then kill "$requests" 2>/dev/null || true; fi
-  stop_fleet
+  local status=$? children
+  trap - EXIT
+  trap '' INT TERM HUP  # it is leaving already
+  mapfile -t children < <(jobs -p | sort -rn)
+  stop_processes "${children[@]}"
+  case $status in 130 | 143) echo "quickstart: interrupted, everything stopped" ;; esac
   exit "$status"
 }
 
@@ -70,12 +80,16 @@ if [ $stop = 1 ]; then
     echo "No fleet was left running."
     exit 0
   fi
-  stop_fleet
+  stop_kept
   echo "The fleet is stopped."
   exit 0
 fi
 
 # ---- Build ----
+
+trap leave EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
 
 if [ $install = 1 ]; then
   step "Packages"
@@ -95,13 +109,9 @@ cmake --build "$build" || fail "the build stopped, see above"
 # ---- Start ----
 
 step "Start 2 rolesets of 2 prefill and 2 decode pods, and pd-host"
-stop_fleet
+stop_kept
 rm -rf "$state"
 mkdir -p "$state"
-trap leave EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM HUP
-
 # start NAME COMMAND...: in a session of its own, so that Ctrl-C reaches this script first and the order of leaving is ours.
 start() {
   local name=$1
@@ -131,13 +141,11 @@ done
 # Twenty times slower than the defaults at prefill, so that a prompt which is cached shows in the time to the first byte.
 start pd-sim "$build/bin/pd-sim" "${pods[@]}" --prefill-per-token 400us --ports-file "$state/pods.json"
 sim=$started
-echo "$sim" >"$state/pids"
 wait_for "$state/pods.json" "$sim" pd-sim
 
 python3 "$here/fleet_config.py" "$state/pods.json" "$build/plugins" >"$state/pd.toml"
 start pd-host "$build/bin/pd-host" serve --config "$state/pd.toml" --ports-file "$state/addresses.json"
 host=$started
-printf '%s\n' "$host" "$sim" >"$state/pids"
 wait_for "$state/addresses.json" "$host" pd-host
 
 # ---- Show ----
@@ -145,13 +153,12 @@ wait_for "$state/addresses.json" "$host" pd-host
 step "Requests"
 # In the background, so that a signal is handled at once and not when the requests are through.
 python3 "$here/show_requests.py" "$state/addresses.json" &
-requests=$!
 shown=0
-wait "$requests" || shown=$?
-requests=""
+wait $! || shown=$?
 [ "$shown" = 0 ] || fail "not every request went as it should, see above; logs: $state/*.log"
 
 if [ $keep = 1 ]; then
+  printf '%s\n' "$host" "$sim" >"$state/pids"
   trap - EXIT INT TERM HUP
   python3 "$here/what_to_try.py" "$state/addresses.json" "$state"
   echo "quickstart: all requests served; the fleet runs on (pd-host $host, pd-sim $sim), stop it with examples/quickstart/run.sh --stop"
@@ -159,8 +166,8 @@ if [ $keep = 1 ]; then
 fi
 
 step "Leave"
-stop_fleet
+stop_processes "$host" "$sim"
 for pid in "$host" "$sim"; do
-  if ours "$pid"; then fail "process $pid did not end"; fi
+  if alive "$pid"; then fail "process $pid did not end"; fi
 done
 echo "quickstart: all requests served, everything stopped"
