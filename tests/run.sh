@@ -116,7 +116,7 @@ run_preset() {
     mapfile -t targets < <(ninja -C "$build" -t targets all | sed -nE "s/^($wanted): phony$/\1/p" | sort -u)
     [ ${#targets[@]} -gt 0 ] || { fault "no target of preset $name matches $wanted"; return; }
   fi
-  if ! ninja -C "$build" "${targets[@]}"; then
+  if ! ninja -j "$(nproc)" -C "$build" "${targets[@]}"; then
     fault "building with preset $name"
     return
   fi

@@ -104,7 +104,7 @@ if ! cmake -S "$top" -B "$build" -G Ninja -DPD_BUILD_TESTS=OFF -DPD_WARNINGS_AS_
   tail -n 30 "$build/configure.log" >&2
   fail "cmake found something missing, see above (all of it: $build/configure.log)"
 fi
-cmake --build "$build" || fail "the build stopped, see above"
+cmake --build "$build" --parallel "$(nproc)" || fail "the build stopped, see above"
 
 # ---- Start ----
 
@@ -112,6 +112,7 @@ step "Start 2 rolesets of 2 prefill and 2 decode pods, and pd-host"
 stop_kept
 rm -rf "$state"
 mkdir -p "$state"
+
 # start NAME COMMAND...: in a session of its own, so that Ctrl-C reaches this script first and the order of leaving is ours.
 start() {
   local name=$1
