@@ -184,9 +184,9 @@ class DocumentReader {
       if (node.kind != Kind::kTable) {
         report_found(node, path, fmt::format("a table, as in [{}]", path));
       } else if (!is_policy_name(name)) {
-        errors_.push_back(config_errors::found(ConfigErrorCode::kOutOfRange,
-                                               {file_, node.key_position, path}, quoted(node.key),
-                                               "name of a policy: a-z, 0-9, '_', '.' and '-'"));
+        errors_.push_back(config_errors::found(
+            ConfigErrorCode::kOutOfRange, {file_, node.key_position, path}, in_quotes(node.key),
+            "name of a policy: a-z, 0-9, '_', '.' and '-'"));
       } else if (const auto [first, added] = first_lines.emplace(name, node.position.line);
                  !added) {
         errors_.push_back(

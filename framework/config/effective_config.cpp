@@ -65,7 +65,7 @@ std::vector<EffectiveLine> effective_lines(const LoadedSettings& loaded) {
 
 std::string json_number(double number) {
   // JSON has no spelling for these; a policy option may hold one until its plugin is asked.
-  if (!std::isfinite(number)) return quoted(format_float(number));
+  if (!std::isfinite(number)) return in_quotes(format_float(number));
   return format_float(number);
 }
 
@@ -80,9 +80,9 @@ std::string json_list(const Range& range, Format format) {
 }
 
 std::string json_allow(const PluginAllow& entry) {
-  std::string text = "{\"id\":" + quoted(entry.id);
-  if (entry.sha256) text += ",\"sha256\":" + quoted(*entry.sha256);
-  if (entry.file) text += ",\"file\":" + quoted(*entry.file);
+  std::string text = "{\"id\":" + in_quotes(entry.id);
+  if (entry.sha256) text += ",\"sha256\":" + in_quotes(*entry.sha256);
+  if (entry.file) text += ",\"file\":" + in_quotes(*entry.file);
   return text + "}";
 }
 
@@ -96,22 +96,23 @@ struct JsonFormatter {
     return format_value(spec, duration);
   }
   std::string operator()(std::uint64_t number) const {
-    if (spec.kind == ValueKind::kSeed) return quoted(std::to_string(number));
+    if (spec.kind == ValueKind::kSeed) return in_quotes(std::to_string(number));
     return format_value(spec, number);
   }
   std::string operator()(ChoiceIndex choice) const { return format_value(spec, choice); }
-  std::string operator()(const std::string& text) const { return quoted(text); }
+  std::string operator()(const std::string& text) const { return in_quotes(text); }
   std::string operator()(const std::vector<std::string>& items) const {
-    return "[" + json_list(items, [](const std::string& item) { return quoted(item); }) + "]";
+    return "[" + json_list(items, [](const std::string& item) { return in_quotes(item); }) + "]";
   }
   std::string operator()(const std::vector<PluginAllow>& entries) const {
     return "[" + json_list(entries, json_allow) + "]";
   }
   std::string operator()(const std::map<std::string, std::string>& labels) const {
     return "{" +
-           json_list(
-               labels,
-               [](const auto& label) { return quoted(label.first) + ":" + quoted(label.second); }) +
+           json_list(labels,
+                     [](const auto& label) {
+                       return in_quotes(label.first) + ":" + in_quotes(label.second);
+                     }) +
            "}";
   }
 };
@@ -123,7 +124,7 @@ std::string json_source(const ValueSource& source) {
     case ValueSource::Kind::kFile:
       return fmt::format("\"source\":\"file\",\"line\":{}", source.position.line);
     case ValueSource::Kind::kEnvironment:
-      return "\"source\":\"environment\",\"variable\":" + quoted(source.variable);
+      return "\"source\":\"environment\",\"variable\":" + in_quotes(source.variable);
   }
   return {};
 }
@@ -132,7 +133,7 @@ std::string json_settings(const LoadedSettings& loaded) {
   std::string text;
   const auto rows = settings_table();
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    text += fmt::format("{}{}:{{\"value\":{},{}}}", i == 0 ? "" : ",", quoted(rows[i].spec.key),
+    text += fmt::format("{}{}:{{\"value\":{},{}}}", i == 0 ? "" : ",", in_quotes(rows[i].spec.key),
                         std::visit(JsonFormatter{rows[i].spec}, rows[i].get(loaded.settings)),
                         json_source(loaded.sources[i]));
   }
@@ -144,7 +145,7 @@ std::string json_option(const PolicyOption& option) {
   const ValueSource source{
       option.variable.empty() ? ValueSource::Kind::kFile : ValueSource::Kind::kEnvironment,
       option.position, option.variable};
-  return fmt::format("{}:{{\"value\":{},{}}}", quoted(option.key),
+  return fmt::format("{}:{{\"value\":{},{}}}", in_quotes(option.key),
                      number != nullptr ? json_number(*number) : format_option(option.value),
                      json_source(source));
 }
@@ -152,7 +153,7 @@ std::string json_option(const PolicyOption& option) {
 std::string json_pod(const PodSettings& pod, const ConfigPosition& position) {
   std::string text = fmt::format("\"line\":{}", position.line);
   for (const PodRow& row : pod_table()) {
-    text += fmt::format(",{}:{}", quoted(row.spec.key),
+    text += fmt::format(",{}:{}", in_quotes(row.spec.key),
                         std::visit(JsonFormatter{row.spec}, row.get(pod)));
   }
   return "{" + text + "}";
@@ -247,13 +248,13 @@ std::string format_effective_json(const LoadedSettings& loaded) {
     pod_text += (i == 0 ? "" : ",") + json_pod(pods[i], loaded.pod_positions[i]);
   }
   const std::string policies = json_list(loaded.settings.policies, [](const auto& policy) {
-    return quoted(policy.first) + ":{" + json_list(policy.second, json_option) + "}";
+    return in_quotes(policy.first) + ":{" + json_list(policy.second, json_option) + "}";
   });
   const std::string notices =
-      json_list(loaded.notices, [](const std::string& notice) { return quoted(notice); });
+      json_list(loaded.notices, [](const std::string& notice) { return in_quotes(notice); });
   return fmt::format(
       "{{\"file\":{},\"settings\":{{{}}},\"policies\":{{{}}},\"pods\":[{}],\"notices\":[{}]}}\n",
-      quoted(loaded.file), json_settings(loaded), policies, pod_text, notices);
+      in_quotes(loaded.file), json_settings(loaded), policies, pod_text, notices);
 }
 
 std::string format_reference_markdown() {

@@ -82,13 +82,13 @@ void apply_setting(const SettingRow& row, std::string_view text, LoadedSettings&
   const auto value = value_of(row, text);
   if (!value) {
     loaded.notices.push_back(fmt::format("{}={} is ignored, allowed: {}; {} stays {} ({})",
-                                         variable, quoted(text), allowed_in_environment(row),
+                                         variable, in_quotes(text), allowed_in_environment(row),
                                          row.spec.key, before, origin));
     return;
   }
   row.set(loaded.settings, *value);
   source = {ValueSource::Kind::kEnvironment, {}, std::string(variable)};
-  loaded.notices.push_back(fmt::format("{}={} overrides {} = {} ({})", variable, quoted(text),
+  loaded.notices.push_back(fmt::format("{}={} overrides {} = {} ({})", variable, in_quotes(text),
                                        row.spec.key, before, origin));
 }
 
@@ -97,18 +97,18 @@ void apply_option(const PolicyOptionOverride& row, std::string_view text, Loaded
   const auto number = positive_number<double>(text);
   if (!number || !std::isfinite(*number)) {
     loaded.notices.push_back(fmt::format("{}={} is ignored, allowed: a number above 0; {} stays",
-                                         row.variable, quoted(text), key));
+                                         row.variable, in_quotes(text), key));
     return;
   }
   std::vector<PolicyOption>& options = loaded.settings.policies[std::string(row.policy)];
   auto option = std::find_if(options.begin(), options.end(),
                              [&](const PolicyOption& each) { return each.key == row.option; });
   if (option == options.end()) {
-    loaded.notices.push_back(fmt::format("{}={} sets {}", row.variable, quoted(text), key));
+    loaded.notices.push_back(fmt::format("{}={} sets {}", row.variable, in_quotes(text), key));
     option = options.insert(option, {std::string(row.option), {}, {}, {}});
   } else {
     loaded.notices.push_back(fmt::format("{}={} overrides {} = {} ({}:{})", row.variable,
-                                         quoted(text), key, format_option(option->value),
+                                         in_quotes(text), key, format_option(option->value),
                                          loaded.file, option->position.line));
   }
   option->value = *number;

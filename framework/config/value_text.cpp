@@ -13,18 +13,18 @@ namespace {
 
 std::string describe_string(const std::string& text) {
   constexpr std::size_t kShown = 60;
-  if (text.size() <= kShown) return quoted(text) + " (string)";
+  if (text.size() <= kShown) return in_quotes(text) + " (string)";
   std::size_t cut = kShown;
   // Never cut inside a UTF-8 sequence.
   while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0U) == 0x80U) --cut;
-  return quoted(text.substr(0, cut)) + "... (string)";
+  return in_quotes(text.substr(0, cut)) + "... (string)";
 }
 
 std::string choices_text(const ValueSpec& spec) {
   std::string text;
   for (std::size_t i = 0; i < spec.choices.size(); ++i) {
     if (i > 0) text += i + 1 == spec.choices.size() ? " or " : ", ";
-    text += quoted(spec.choices[i]);
+    text += in_quotes(spec.choices[i]);
   }
   return text;
 }
@@ -32,7 +32,7 @@ std::string choices_text(const ValueSpec& spec) {
 std::string format_list(const std::vector<std::string>& items) {
   std::string text;
   for (const std::string& item : items) {
-    text += (text.empty() ? "" : ", ") + quoted(item);
+    text += (text.empty() ? "" : ", ") + in_quotes(item);
   }
   return "[" + text + "]";
 }
@@ -42,12 +42,12 @@ std::string format_allow(const std::vector<PluginAllow>& entries) {
   for (const PluginAllow& entry : entries) {
     if (!text.empty()) text += ", ";
     if (!entry.sha256 && !entry.file) {
-      text += quoted(entry.id);
+      text += in_quotes(entry.id);
       continue;
     }
-    text += "{ id = " + quoted(entry.id);
-    if (entry.sha256) text += ", sha256 = " + quoted(*entry.sha256);
-    if (entry.file) text += ", file = " + quoted(*entry.file);
+    text += "{ id = " + in_quotes(entry.id);
+    if (entry.sha256) text += ", sha256 = " + in_quotes(*entry.sha256);
+    if (entry.file) text += ", file = " + in_quotes(*entry.file);
     text += " }";
   }
   return "[" + text + "]";
@@ -57,7 +57,7 @@ std::string format_labels(const std::map<std::string, std::string>& labels) {
   if (labels.empty()) return "{}";
   std::string text;
   for (const auto& [key, value] : labels) {
-    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", quoted(key), quoted(value));
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", in_quotes(key), in_quotes(value));
   }
   return "{ " + text + " }";
 }
@@ -69,14 +69,14 @@ struct ValueFormatter {
   std::string operator()(std::int64_t number) const { return std::to_string(number); }
   std::string operator()(double number) const { return format_float(number); }
   std::string operator()(std::chrono::milliseconds duration) const {
-    return quoted(format_duration(duration));
+    return in_quotes(format_duration(duration));
   }
   std::string operator()(std::uint64_t number) const {
     if (spec.kind == ValueKind::kSeed) return std::to_string(number);
-    return quoted(format_size(number));
+    return in_quotes(format_size(number));
   }
-  std::string operator()(ChoiceIndex choice) const { return quoted(spec.choices[choice.index]); }
-  std::string operator()(const std::string& text) const { return quoted(text); }
+  std::string operator()(ChoiceIndex choice) const { return in_quotes(spec.choices[choice.index]); }
+  std::string operator()(const std::string& text) const { return in_quotes(text); }
   std::string operator()(const std::vector<std::string>& items) const { return format_list(items); }
   std::string operator()(const std::vector<PluginAllow>& entries) const {
     return format_allow(entries);
@@ -171,7 +171,7 @@ std::string format_option(const PolicyOptionValue& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
   if (const auto* number = std::get_if<double>(&value)) return format_float(*number);
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
-  return quoted(std::get<std::string>(value));
+  return in_quotes(std::get<std::string>(value));
 }
 
 std::string format_float(double number) {
@@ -183,7 +183,7 @@ std::string format_float(double number) {
   return text;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);

@@ -30,6 +30,6 @@ std::string format_option(const PolicyOptionValue& value);
 std::string format_float(double number);
 
 /// A TOML basic string, quotes and escapes included. It is a JSON string, too.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 }  // namespace pd
