@@ -107,8 +107,12 @@ lacking=()
 need_tool() {  # need_tool TOOL NAME
   command -v "$1" >/dev/null || lacking+=("$2: no command \"$1\"")
 }
-# need_header HEADER NAME [CONDITION]: the condition is one of the preprocessor.
+# need_header HEADER NAME [CONDITION]: the condition is one of the preprocessor. Without a compiler, a look must do.
 need_header() {
+  if ! command -v "${CXX:-g++}" >/dev/null; then
+    compgen -G "/usr/include/$1" >/dev/null || compgen -G "/usr/local/include/$1" >/dev/null || lacking+=("$2: no <$1>")
+    return
+  fi
   local source="#include <$1>"
   if [ $# -gt 2 ]; then
     source+=$'\n#if !('"$3"$')\n#error too old\n#endif'
@@ -126,20 +130,20 @@ check_other_system() {
   need_tool python3 "Python 3"
   if command -v "${CXX:-g++}" >/dev/null; then
     need_header concepts "g++ 12 or newer" "defined(__clang__) || __GNUC__ >= 12"
-    need_header boost/version.hpp "Boost 1.81 or newer, headers" "BOOST_VERSION >= 108100"
-    need_header boost/json.hpp "Boost.JSON 1.81 or newer"
-    need_header spdlog/spdlog.h "spdlog"
-    need_header fmt/format.h "fmt"
-    need_header toml++/toml.h "toml++"
-    need_header simdjson.h "simdjson"
-    need_header xxhash.h "xxHash"
-    need_header prometheus/registry.h "prometheus-cpp"
-    need_header CLI/CLI.hpp "CLI11"
-    need_header openssl/evp.h "OpenSSL 3"
-    if [ "$what" = tests ]; then
-      need_header gmock/gmock.h "GoogleTest and GoogleMock"
-      need_header benchmark/benchmark.h "Google Benchmark"
-    fi
+  fi
+  need_header boost/version.hpp "Boost 1.81 or newer, headers" "BOOST_VERSION >= 108100"
+  need_header boost/json.hpp "Boost.JSON 1.81 or newer"
+  need_header spdlog/spdlog.h "spdlog"
+  need_header fmt/format.h "fmt"
+  need_header toml++/toml.h "toml++"
+  need_header simdjson.h "simdjson"
+  need_header xxhash.h "xxHash"
+  need_header prometheus/registry.h "prometheus-cpp"
+  need_header CLI/CLI.hpp "CLI11"
+  need_header openssl/evp.h "OpenSSL 3"
+  if [ "$what" = tests ]; then
+    need_header gmock/gmock.h "GoogleTest and GoogleMock"
+    need_header benchmark/benchmark.h "Google Benchmark"
   fi
   if [ ${#lacking[@]} -eq 0 ]; then
     return
