@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <limits>
+#include <optional>
 #include <string>
 
 #include "framework/policy/policy_registry.h"
@@ -73,12 +75,15 @@ TEST_F(PolicyOptionsTest, DefaultsInTheOrderOfTheDeclaration) {
 }
 
 TEST_F(PolicyOptionsTest, PointersSurviveAMove) {
-  auto values = check_policy_options(
-      *entry_, {{"label", std::string("short"), 1, "f"}, {"mode", std::string("fast"), 2, "f"}});
-  ASSERT_TRUE(values);
-  const pd_policy_config config = values->config(nullptr);
-  const PolicyOptionValues moved = *std::move(values);
-  values = std::vector<PolicyError>{};
+  std::optional<PolicyOptionValues> moved;
+  pd_policy_config config{};
+  {
+    auto values = check_policy_options(
+        *entry_, {{"label", std::string("short"), 1, "f"}, {"mode", std::string("fast"), 2, "f"}});
+    ASSERT_TRUE(values);
+    config = values->config(nullptr);
+    moved.emplace(*std::move(values));
+  }
   EXPECT_EQ(sdk::view(config.values[4]->string_value), "short");
   EXPECT_EQ(sdk::view(config.values[3]->string_value), "fast");
 }
