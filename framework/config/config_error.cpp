@@ -109,6 +109,13 @@ ConfigError syntax_in_value(ConfigPlace place, std::string_view parser_text,
               fmt::format("not valid TOML: {}; allowed: {}", parser_text, allowed));
 }
 
+ConfigError stray_character(ConfigPlace place, std::string_view character) {
+  return make(ConfigErrorCode::kSyntax, std::move(place),
+              fmt::format("found the character \"{}\" outside a string, allowed: ASCII; put texts "
+                          "in straight quotes",
+                          character));
+}
+
 ConfigError too_deep(ConfigPlace place) {
   return make(ConfigErrorCode::kTooDeep, std::move(place),
               "this line nests tables deeper than any setting does");

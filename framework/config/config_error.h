@@ -64,6 +64,8 @@ ConfigError syntax(ConfigPlace place, std::string_view parser_text);
 /// `allowed` as in found(): for a syntax error in the value of a key that we know.
 ConfigError syntax_in_value(ConfigPlace place, std::string_view parser_text,
                             std::string_view allowed);
+/// `character` is one character in UTF-8.
+ConfigError stray_character(ConfigPlace place, std::string_view character);
 ConfigError too_deep(ConfigPlace place);
 ConfigError unknown_key(ConfigPlace place, const std::vector<std::string>& allowed_here);
 ConfigError unknown_key_near(ConfigPlace place, std::string_view suggestion);

@@ -10,12 +10,12 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <optional>
 #include <sstream>
 #include <utility>
 
 #include "framework/config/address_text.h"
 #include "framework/config/settings_table.h"
+#include "framework/config/toml_text_checks.h"
 #include "framework/config/value_text.h"
 
 namespace pd {
@@ -25,80 +25,8 @@ using Kind = ConfigNode::Kind;
 
 // Settings nest four deep; below this depth a table is passed on without its children.
 constexpr int kDeepestNode = 8;
-// toml++ takes a dotted key of any depth and then overflows the stack when it frees the tables.
-constexpr int kMostDotsInLine = 64;
 
-// ---- UTF-8
-
-bool is_continuation(std::string_view text, std::size_t at) {
-  return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U;
-}
-
-// Length of the well-formed sequence at `at`, or 0.
-std::size_t utf8_length(std::string_view text, std::size_t at) {
-  const auto first = static_cast<unsigned char>(text[at]);
-  if (first < 0x80) return 1;
-  if (first < 0xC2 || first > 0xF4 || !is_continuation(text, at + 1)) return 0;
-  if (first < 0xE0) return 2;
-  const auto second = static_cast<unsigned char>(text[at + 1]);
-  if (!is_continuation(text, at + 2)) return 0;
-  if (first < 0xF0) {
-    const bool overlong = first == 0xE0 && second < 0xA0;
-    const bool surrogate = first == 0xED && second > 0x9F;
-    return overlong || surrogate ? 0 : 3;
-  }
-  const bool overlong = first == 0xF0 && second < 0x90;
-  const bool too_large = first == 0xF4 && second > 0x8F;
-  return overlong || too_large || !is_continuation(text, at + 3) ? 0 : 4;
-}
-
-bool looks_like_utf16(std::string_view text) {
-  if (text.size() < 2) return false;
-  const std::string_view mark = text.substr(0, 2);
-  return mark == "\xFF\xFE" || mark == "\xFE\xFF" || text[0] == '\0' || text[1] == '\0';
-}
-
-std::optional<ConfigError> check_encoding(std::string_view text, const std::string& file) {
-  ConfigPosition position{1, 1};
-  if (looks_like_utf16(text)) return config_errors::not_utf8_but_utf16({file, position, {}});
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t length = utf8_length(text, at);
-    if (length == 0) return config_errors::not_utf8({file, position, {}});
-    if (text[at] == '\n') {
-      position = {position.line + 1, 1};
-    } else {
-      ++position.column;
-    }
-    at += length;
-  }
-  return std::nullopt;
-}
-
-// ---- depth
-
-// Dots outside quotes in one line. Prose in a multi-line string counts too, which only makes the
-// bound stricter there.
-int dots_outside_quotes(std::string_view line) {
-  int dots = 0;
-  char quote = 0;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (quote != 0) {
-      if (c == '\\' && quote == '"') {
-        ++i;
-      } else if (c == quote) {
-        quote = 0;
-      }
-    } else if (c == '#') {
-      break;
-    } else if (c == '"' || c == '\'') {
-      quote = c;
-    } else if (c == '.') {
-      ++dots;
-    }
-  }
-  return dots;
-}
+// ---- syntax errors
 
 std::string_view line_of(std::string_view text, std::uint32_t number) {
   for (std::uint32_t line = 1; line < number; ++line) {
@@ -108,21 +36,6 @@ std::string_view line_of(std::string_view text, std::uint32_t number) {
   }
   return text.substr(0, text.find('\n'));
 }
-
-std::optional<ConfigError> check_depth(std::string_view text, const std::string& file) {
-  std::uint32_t number = 1;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    if (dots_outside_quotes(text.substr(0, end)) > kMostDotsInLine) {
-      return config_errors::too_deep({file, {number, 1}, {}});
-    }
-    text.remove_prefix(std::min(end + 1, text.size()));
-    ++number;
-  }
-  return std::nullopt;
-}
-
-// ---- syntax errors
 
 // The inside of "[a.b]" or "[[a.b]]"; empty for any other line.
 std::string_view header_name(std::string_view line) {
@@ -240,7 +153,7 @@ ConfigNode convert(const toml::node& source, int depth) {
 boost::system::result<ConfigNode, ConfigError> parse_toml(std::string_view text,
                                                           const std::string& file) {
   if (auto error = check_encoding(text, file)) return *std::move(error);
-  if (auto error = check_depth(text, file)) return *std::move(error);
+  if (auto error = check_characters(text, file)) return *std::move(error);
   const toml::parse_result parsed = toml::parse(text);
   if (!parsed) return syntax_error(parsed.error(), text, file);
   return convert(parsed.table(), 0);

@@ -57,8 +57,9 @@ void ClientConnection::read() {
     in_.resize(in_.size() * 2);
   }
   reading_ = true;
+  read_at_ = end_;
   socket_.async_read_some(
-      boost::asio::buffer(in_.data() + end_, in_.size() - end_),
+      boost::asio::buffer(in_.data() + read_at_, in_.size() - read_at_),
       [this, self = shared_from_this()](const error_code& error, std::size_t size) {
         reading_ = false;
         on_received(error, size);
@@ -77,6 +78,8 @@ void ClientConnection::on_received(const error_code& error, std::size_t size) {
     return read();
   }
   if (phase_ == Phase::kHead && begin_ == end_) phase_began_ = Worker::Clock::now();
+  // What was there when the read began may have moved to the front since.
+  if (read_at_ != end_) std::memmove(in_.data() + end_, in_.data() + read_at_, size);
   end_ += size;
   if (phase_ == Phase::kHead) return feed_head();
   if (phase_ == Phase::kBody) return feed_body();
@@ -170,7 +173,7 @@ void ClientConnection::feed_body() {
     if (fed.state == http::ParseState::kDone) return body_complete();
     if (fed.consumed == 0) break;
   }
-  if (parser_.head().framing == http::Framing::kLength) return read_body_directly();
+  if (parser_.head().framing == http::Framing::kLength && !reading_) return read_body_directly();
   // The head stays where it is: only what lies behind it is reused.
   const std::size_t rest = end_ - begin_;
   std::memmove(in_.data() + body_area_, in_.data() + begin_, rest);

@@ -87,6 +87,7 @@ class ClientConnection final : public std::enable_shared_from_this<ClientConnect
   std::vector<char> in_;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
+  std::size_t read_at_ = 0;    // where the pending read puts its bytes
   std::size_t body_area_ = 0;  // where the bytes behind the head begin; the head must not move
   BodyBuffer body_;
   Phase phase_ = Phase::kHead;

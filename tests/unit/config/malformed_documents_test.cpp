@@ -94,6 +94,16 @@ INSTANTIATE_TEST_SUITE_P(
                "not valid TOML"},
         Broken{"control_character", "[server]\nthreads = 1 # \x01\n", 2, Code::kSyntax,
                "not valid TOML"},
+        Broken{"umlaut_in_key", "[log]\nl\xc3\xa4vel = 1\n", 2, Code::kSyntax, "pd.toml:2:2: "},
+        Broken{"no_break_space", "[log]\nlevel =\xc2\xa0\"info\"\n", 2, Code::kSyntax,
+               "outside a string"},
+        Broken{"curly_quotes", "[log]\nlevel = \xe2\x80\x9cinfo\xe2\x80\x9d\n", 2, Code::kSyntax,
+               "pd.toml:2:9: found the character \"\xe2\x80\x9c\""},
+        Broken{"umlaut_in_header", "[l\xc3\xb6g]\n", 1, Code::kSyntax, "outside a string"},
+        Broken{"umlaut_behind_string", "[log]\nlevel = \"\"\"a\n\"\"\"\"\xc3\xa4\n", 3,
+               Code::kSyntax, "outside a string"},
+        Broken{"umlaut_as_escape", "[log]\nlevel = \"\"\"a\\\xc3\xa4\"\"\"\n", 2, Code::kSyntax,
+               "\"\xc3\xa4\""},
         Broken{"json", "{ \"server\": { \"threads\": 4 } }\n", 1, Code::kSyntax, "not valid TOML"},
         Broken{"yaml", "server:\n  threads: 4\n", 1, Code::kSyntax, "not valid TOML"},
         Broken{"zero_byte", std::string_view("[server]\nthreads = \0 1\n", 23), 2, Code::kSyntax,
@@ -260,6 +270,27 @@ TEST(MalformedDocuments, DepthIsBounded) {
                 .front()
                 .code,
             ConfigErrorCode::kWrongType);
+}
+
+TEST(MalformedDocuments, CharactersBeyondAsciiAreFineInStringsAndComments) {
+  constexpr std::string_view kText =
+      "# \xc3\xa4 \"\n"
+      "[policy.p] # \xc3\xa4 '\n"
+      "\"\xc3\xa4\" = '\xc3\xa4\\'\n"
+      "b = \"\\\"\xc3\xa4\"\n"
+      "c = \"\"\"\xc3\xa4\"\n\"\"\xc3\xa4\\\"\"\"\"\"\n"
+      "d = \"\"\n"
+      "e = ''\n"
+      "f = '''\xc3\xa4'\n''\xc3\xa4'''''\n"
+      "# \xc3\xa4\n";
+  const LoadedSettings loaded = config_test::load_good(kText);
+  const auto& options = loaded.settings.policies.at("p");
+  ASSERT_EQ(options.size(), 6U);
+  EXPECT_EQ(options[0].key, "\xc3\xa4");
+  EXPECT_EQ(options[0].value, PolicyOptionValue{std::string("\xc3\xa4\\")});
+  EXPECT_EQ(options[1].value, PolicyOptionValue{std::string("\"\xc3\xa4")});
+  EXPECT_EQ(options[2].value, PolicyOptionValue{std::string("\xc3\xa4\"\n\"\"\xc3\xa4\"\"")});
+  EXPECT_EQ(options[5].value, PolicyOptionValue{std::string("\xc3\xa4'\n''\xc3\xa4''")});
 }
 
 TEST(MalformedDocuments, LongStringsAreCutAtACharacter) {
