@@ -23,3 +23,18 @@ add_test(NAME examples.misspelt_configuration_is_refused
   COMMAND pd-host check --config ${PROJECT_BINARY_DIR}/configurations/misspelt.toml)
 set_tests_properties(examples.misspelt_configuration_is_refused PROPERTIES
   PASS_REGULAR_EXPRESSION "min_spraed.*min_spread")
+
+# The unit tests that have threads, on their own: what ThreadSanitizer looks at in continuous integration.
+if(PD_SANITIZE MATCHES "thread")
+  file(GLOB_RECURSE unit_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/*_test.cpp)
+  set(threaded_tests "")
+  foreach(test ${unit_tests})
+    file(STRINGS ${test} threads REGEX "std::(jthread|thread|async)" LIMIT_COUNT 1)
+    if(threads AND test MATCHES "/unit/(load|prefix)/")
+      list(APPEND threaded_tests ${test})
+    endif()
+  endforeach()
+  add_executable(pd_concurrency_tests EXCLUDE_FROM_ALL ${threaded_tests})
+  target_link_libraries(pd_concurrency_tests PRIVATE pd_framework GTest::gmock_main PkgConfig::xxhash)
+  gtest_discover_tests(pd_concurrency_tests DISCOVERY_MODE PRE_TEST TEST_PREFIX threads.)
+endif()
