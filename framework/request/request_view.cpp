@@ -404,6 +404,15 @@ std::uint64_t RequestView::estimated_prompt_tokens() const {
   return bytes / 4;
 }
 
+std::optional<std::string_view> RequestView::prompt_in_place() const {
+  if (prompt.size() != 1) return std::nullopt;
+  const PromptSegment& segment = prompt.front();
+  const std::string_view text = body.substr(segment.begin, segment.end - segment.begin);
+  const bool escaped =
+      segment.kind == PromptSegment::Kind::kString && text.find('\\') != std::string_view::npos;
+  return escaped ? std::nullopt : std::optional(text);
+}
+
 void RequestView::append_prompt(std::string& out) const {
   bool first = true;
   for (const PromptSegment& segment : prompt) {

@@ -90,6 +90,10 @@ struct RequestView {
   // Tokens of the prompt: as many as the client gave ids, else one for four bytes.
   std::uint64_t estimated_prompt_tokens() const;
 
+  // The text that prefixes are computed from, where it stands in the body as it is; nothing where it
+  // has to be put together.
+  std::optional<std::string_view> prompt_in_place() const;
+
   // Appends the text that prefixes are computed from (the reference's message extraction).
   void append_prompt(std::string& out) const;
 };

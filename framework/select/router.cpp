@@ -159,12 +159,16 @@ void Router::prepare_prompt(RoutingContext& context, SelectScratch& scratch) con
   constexpr std::uint64_t kNeedsPrompt = PD_USES_PREFIX | PD_USES_PROMPT | PD_USES_TOKENIZER_OUTPUT;
   context.block_hashes.clear();
   if ((policies_->uses() & kNeedsPrompt) == 0) return;
-  scratch.prompt.clear();
-  context.body->append_prompt(scratch.prompt);
-  context.prompt = scratch.prompt;
-  context.prompt_bytes = scratch.prompt.size();
+  if (const auto in_place = context.body->prompt_in_place()) {
+    context.prompt = *in_place;
+  } else {
+    scratch.prompt.clear();
+    context.body->append_prompt(scratch.prompt);
+    context.prompt = scratch.prompt;
+  }
+  context.prompt_bytes = context.prompt.size();
   if (policies_->uses() & PD_USES_PREFIX) {
-    hash_prefix(std::as_bytes(std::span(scratch.prompt)), settings_.block_size,
+    hash_prefix(std::as_bytes(std::span(context.prompt)), settings_.block_size,
                 settings_.hash_seed, context.block_hashes);
   }
 }

@@ -16,20 +16,21 @@ const std::string& name_of(const DecisionRecord& record, std::uint32_t pod) {
 json::object scores_of(const DecisionRecord& record, const StageRecord& stage) {
   json::object scores;
   for (std::size_t i = 0; i < stage.pods.size(); ++i) {
-    const bool scored = !std::isnan(stage.scores[i]);
-    scores[name_of(record, stage.pods[i])] = scored ? json_number(stage.scores[i]) : nullptr;
+    const double score = stage.value(RecordedColumn::kScore, i);
+    scores[name_of(record, stage.pods[i].index)] =
+        std::isnan(score) ? json::value(nullptr) : json_number(score);
   }
   return scores;
 }
 
 void add_drops(const DecisionRecord& record, const StageRecord& stage, json::object& dropped) {
   for (std::size_t i = 0; i < stage.pods.size(); ++i) {
-    if (stage.drops[i] != Drop::kNone) {
-      dropped[name_of(record, stage.pods[i])] = drop_name(stage.drops[i]);
+    if (stage.pods[i].drop != Drop::kNone) {
+      dropped[name_of(record, stage.pods[i].index)] = drop_name(stage.pods[i].drop);
     }
   }
   for (const auto& [row, reason] : stage.exclusions) {
-    dropped[name_of(record, stage.pods[row])] = "policy: " + reason;
+    dropped[name_of(record, stage.pods[row].index)] = "policy: " + reason;
   }
 }
 
@@ -49,11 +50,12 @@ std::vector<std::uint32_t> best_pods(const DecisionRecord& record, const StageRe
   std::vector<std::uint32_t> best;
   double lowest = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < stage.pods.size(); ++i) {
-    const bool here = record.fleet->pods()[stage.pods[i]].roleset == roleset;
-    if (!here || std::isnan(stage.scores[i]) || stage.scores[i] > lowest) continue;
-    if (stage.scores[i] < lowest) best.clear();
-    lowest = stage.scores[i];
-    best.push_back(stage.pods[i]);
+    const bool here = record.fleet->pods()[stage.pods[i].index].roleset == roleset;
+    const double score = stage.value(RecordedColumn::kScore, i);
+    if (!here || std::isnan(score) || score > lowest) continue;
+    if (score < lowest) best.clear();
+    lowest = score;
+    best.push_back(stage.pods[i].index);
   }
   return best;
 }
@@ -81,20 +83,20 @@ void set_if_known(json::object& object, std::string_view key, double value) {
 }
 
 // The pods of one stage as a decision case describes them.
-void add_case_pods(const DecisionRecord& record, const StageRecord& stage, bool decode,
-                   json::array& pods) {
+void add_case_pods(const DecisionRecord& record, const StageRecord& stage, json::array& pods) {
   for (std::size_t i = 0; i < stage.pods.size(); ++i) {
-    const Pod& pod = record.fleet->pods()[stage.pods[i]];
+    const Pod& pod = record.fleet->pods()[stage.pods[i].index];
     json::object metrics;
     json::object inflight;
-    if (decode) {
-      set_if_known(metrics, "running", stage.running[i]);
-      set_if_known(metrics, "throughput", stage.throughput[i]);
-      set_if_known(metrics, "kv_usage", 1 - stage.free_gpu_percent[i] / 100);
-      set_if_known(metrics, "drain_rate", stage.drain_rate[i]);
-      inflight["pending_decode"] = stage.pending[i];
+    if (stage.decode) {
+      set_if_known(metrics, "running", stage.value(RecordedColumn::kRunning, i));
+      set_if_known(metrics, "throughput", stage.value(RecordedColumn::kThroughput, i));
+      set_if_known(metrics, "kv_usage",
+                   1 - stage.value(RecordedColumn::kFreeGpuPercent, i) / 100);
+      set_if_known(metrics, "drain_rate", stage.value(RecordedColumn::kDrainRate, i));
+      inflight["pending_decode"] = stage.value(RecordedColumn::kPending, i);
     } else {
-      inflight["prefill"] = stage.requests[i];
+      inflight["prefill"] = stage.value(RecordedColumn::kRequests, i);
     }
     pods.push_back(json::object{{"name", pod.spec.name},
                                 {"model", pod.spec.model},
@@ -108,8 +110,10 @@ void add_case_pods(const DecisionRecord& record, const StageRecord& stage, bool 
 
 json::object match_percent_of(const DecisionRecord& record) {
   json::object percent;
-  for (std::size_t i = 0; i < record.prefill.match_percent.size(); ++i) {
-    percent[name_of(record, record.prefill.pods[i])] = record.prefill.match_percent[i];
+  if (!record.prefill.has_match_percent) return percent;
+  for (std::size_t i = 0; i < record.prefill.pods.size(); ++i) {
+    percent[name_of(record, record.prefill.pods[i].index)] =
+        record.prefill.value(RecordedColumn::kMatchPercent, i);
   }
   return percent;
 }
@@ -156,8 +160,8 @@ json::object decision_json(const std::string& request_id, const DecisionRecord& 
   out["dropped"] = dropped_of(record);
   out["fallback_used"] = record.decision.fallback_used;
   json::array pods;
-  add_case_pods(record, record.prefill, false, pods);
-  add_case_pods(record, record.decode, true, pods);
+  add_case_pods(record, record.prefill, pods);
+  add_case_pods(record, record.decode, pods);
   out["case"] = json::object{{"id", request_id}, {"pods", std::move(pods)}};
   return out;
 }

@@ -25,6 +25,9 @@ void PrefillPhase::start(LegRequest request) {
 void PrefillPhase::on_leg_head(const http::ResponseHead& head) {
   answer_.status = head.status;
   http::append_forwarded(answer_.fields, head);
+  if (head.framing == http::Framing::kLength && head.content_length < kMostAnswerBytes) {
+    answer_.body.reserve(static_cast<std::size_t>(head.content_length) + kBodyPadding);
+  }
   if (head.status == 200 && is_compressed(head)) {
     fail({FailureKind::kEngineError, {}, 0,
           fmt::format("pod {} answered the prefill with content-encoding {} although identity was "

@@ -3,20 +3,31 @@
 namespace pd {
 namespace {
 
-StageRecord record_stage(const CandidateTable& table, const PolicyEntry& policy) {
+void append(std::vector<double>& columns, const std::vector<double>& column) {
+  columns.insert(columns.end(), column.begin(), column.end());
+}
+
+StageRecord record_stage(const CandidateTable& table, const PolicyEntry& policy, bool decode) {
+  constexpr std::size_t kMostColumns = 7;
   StageRecord record;
-  record.pods.reserve(table.size());
-  for (const Pod* pod : table.pods) record.pods.push_back(pod->index);
-  record.drops = table.drops;
-  record.scores = table.scores;
-  record.requests = table.requests;
-  record.match_percent = table.match_percent;
-  record.running = table.running;
-  record.pending = table.pending;
-  record.throughput = table.throughput;
-  record.free_gpu_percent = table.free_gpu_percent;
-  record.drain_rate = table.drain_rate;
+  record.decode = decode;
+  record.has_match_percent = !decode && !table.match_percent.empty();
   record.max_score = table.max_score;
+  record.pods.reserve(table.size());
+  for (std::size_t row = 0; row < table.size(); ++row) {
+    record.pods.push_back({table.pods[row]->index, table.drops[row]});
+  }
+  record.columns.reserve(kMostColumns * table.size());
+  append(record.columns, table.scores);
+  append(record.columns, table.requests);
+  if (decode) {
+    for (const auto* column : {&table.running, &table.pending, &table.throughput,
+                               &table.free_gpu_percent, &table.drain_rate}) {
+      append(record.columns, *column);
+    }
+  } else {
+    append(record.columns, table.match_percent);
+  }
   for (std::uint32_t row = 0; row < table.size(); ++row) {
     const std::uint32_t reason = table.reasons[row];
     if (table.drops[row] != Drop::kExcluded) continue;
@@ -27,8 +38,7 @@ StageRecord record_stage(const CandidateTable& table, const PolicyEntry& policy)
 }
 
 std::size_t memory_of(const StageRecord& stage) {
-  constexpr std::size_t kBytesPerPod = 4 + 1 + 8 * 8;
-  return stage.pods.size() * kBytesPerPod;
+  return stage.pods.size() * sizeof(RecordedPod) + stage.columns.size() * sizeof(double);
 }
 
 std::string_view kind_name(SelectErrorKind kind) {
@@ -64,8 +74,8 @@ DecisionRecord record_decision(std::shared_ptr<const Fleet> fleet, const std::st
     if (error->kind == SelectErrorKind::kMixedEngines) return record;
   }
   if (decision != nullptr) record.decision = *decision;
-  record.prefill = record_stage(scratch.prefill, policies.prefill().entry());
-  record.decode = record_stage(scratch.decode, policies.decode().entry());
+  record.prefill = record_stage(scratch.prefill, policies.prefill().entry(), false);
+  record.decode = record_stage(scratch.decode, policies.decode().entry(), true);
   for (const auto& [pod, drop] : scratch.not_candidates) {
     record.not_candidates.emplace_back(pod->index, drop);
   }

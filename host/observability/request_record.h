@@ -17,20 +17,43 @@
 
 namespace pd {
 
+// What is kept of each candidate; the first two for both stages, the next for prefill, the rest for
+// decode. NaN: not known, or no score.
+enum class RecordedColumn : std::uint8_t {
+  kScore,
+  kRequests,
+  kMatchPercent,
+  kRunning,
+  kPending,
+  kThroughput,
+  kFreeGpuPercent,
+  kDrainRate,
+};
+
+// A candidate that got no score, or none of its own.
+struct RecordedPod {
+  std::uint32_t index;  // in the fleet
+  Drop drop;
+};
+
 // The candidates of one stage as they were when the choice was made.
 struct StageRecord {
-  std::vector<std::uint32_t> pods;  // indices into the fleet
-  std::vector<Drop> drops;
-  std::vector<double> scores;
-  std::vector<double> requests;
-  std::vector<double> match_percent;  // prefill
-  std::vector<double> running;        // decode
-  std::vector<double> pending;
-  std::vector<double> throughput;
-  std::vector<double> free_gpu_percent;
-  std::vector<double> drain_rate;
+  std::vector<RecordedPod> pods;
+  std::vector<double> columns;  // one behind the other, each as long as `pods`
   std::vector<std::pair<std::uint32_t, std::string>> exclusions;  // row, the policy's reason
   double max_score = 0;
+  bool decode = false;
+  bool has_match_percent = false;
+
+  double value(RecordedColumn column, std::size_t row) const {
+    return columns[position(column) * pods.size() + row];
+  }
+
+ private:
+  std::size_t position(RecordedColumn column) const {
+    const auto number = static_cast<std::size_t>(column);
+    return decode && number > 1 ? number - 1 : number;
+  }
 };
 
 struct DecisionRecord {

@@ -8,6 +8,10 @@
 namespace pd {
 namespace {
 
+// A connection that was in use a moment ago is taken without a look: should the pod have closed it, the
+// leg replaces it before the first byte of its answer.
+constexpr std::chrono::milliseconds kSurelyAlive(50);
+
 // Nothing to read and not closed: what an idle connection should look like.
 bool is_quiet(TcpSocket& socket) {
   char byte = 0;
@@ -21,11 +25,13 @@ std::unique_ptr<UpstreamConnection> UpstreamPool::take(const std::string& addres
   const auto it = connections_.find(address);
   if (it == connections_.end()) return nullptr;
   auto& idle = it->second;
+  const auto now = Clock::now();
   while (!idle.empty()) {
     auto connection = std::move(idle.back());
     idle.pop_back();
     --idle_;
-    if (is_quiet(connection->socket)) return connection;
+    const bool alive = now - connection->idle_since < kSurelyAlive || is_quiet(connection->socket);
+    if (alive) return connection;
   }
   return nullptr;
 }
