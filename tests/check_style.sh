@@ -41,10 +41,9 @@ check_format() {
   # The ABI's header is laid out by hand, as a table that is read beside its offsets.
   local file
   while IFS= read -r file; do
-    if ! clang-format-14 --dry-run -Werror "$file" >/dev/null 2>&1; then
-      problem "$file: not formatted; run clang-format-14 -i $file"
-    fi
-  done < <(sources | grep -vx 'sdk/include/pd/abi.h')
+    problem "$file: not formatted; run clang-format-14 -i $file"
+  done < <(sources | grep -vx 'sdk/include/pd/abi.h' | xargs -r clang-format-14 --dry-run -Werror 2>&1 |
+    sed -nE 's/^([^: ]+):[0-9]+:[0-9]+: error: .*/\1/p' | sort -u)
 }
 
 # ---- Layers: host -> framework -> sdk <- plugins, examples ----
