@@ -350,10 +350,12 @@ class Reading {
     if (view_.find(ControlKey::kModel) == nullptr) {
       throw Refused{missing_key("model", "name one of the served models (GET /v1/models)")};
     }
+    if (api_ != Api::kChatCompletions || !view_.prompt.empty()) return;
+    constexpr std::string_view kAllowed = "a list with at least one message";
     const BodyMember* messages = view_.find(ControlKey::kMessages);
-    if (api_ == Api::kChatCompletions && (messages == nullptr || view_.prompt.empty())) {
-      throw Refused{missing_key("messages", "a list with at least one message")};
-    }
+    if (messages == nullptr) throw Refused{missing_key("messages", kAllowed)};
+    const std::string_view found = body_[messages->value_begin] == '[' ? "empty" : "null";
+    throw Refused{out_of_range("messages", messages->value_begin, found, kAllowed)};
   }
 
   const Api api_;

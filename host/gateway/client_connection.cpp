@@ -131,7 +131,7 @@ void ClientConnection::route_models() {
   if (head.method != "GET" && head.method != "HEAD") {
     return refuse(wrong_method(head.method, "GET, HEAD"));
   }
-  if (parser_.state() != http::ParseState::kDone) must_close_ = true;  // a body that nobody wants
+  if (head.framing != http::Framing::kNone) return refuse(unexpected_body(head.method));
   const auto& state = worker_.routing().get();
   auto page = model_page(*state->fleet, head.path);
   if (!page) return answer(page.error(), {});

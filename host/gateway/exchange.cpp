@@ -350,6 +350,8 @@ void Exchange::answer_error(const GatewayError& error) {
 
 void Exchange::client_left() {
   if (ended_) return;
+  if (client_ != nullptr) record_->answer_bytes = client_->answer_bytes();
+  if (decode_ != nullptr) record_->events = decode_->events();
   client_.reset();
   record_->client_left = true;
   context_.headers = nullptr;  // they were the connection's

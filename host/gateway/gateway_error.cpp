@@ -116,6 +116,13 @@ GatewayError missing_body() {
               "the request has no body; send a JSON object with a Content-Length or chunked");
 }
 
+GatewayError unexpected_body(std::string_view method) {
+  return make(400, "unexpected_body",
+              fmt::format("a {} request has no body here; leave out Content-Length and "
+                          "Transfer-Encoding",
+                          printable_text(method, 40)));
+}
+
 GatewayError deadline_passed(std::string_view stage, std::string_view pod, long milliseconds) {
   return make(504, "deadline_passed",
               pod.empty() ? fmt::format("the request was not complete {} ms after it began "

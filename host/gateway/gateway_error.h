@@ -32,6 +32,7 @@ GatewayError unsupported_encoding(std::string_view found);
 GatewayError too_many_requests(std::uint32_t limit);
 GatewayError shutting_down();
 GatewayError missing_body();
+GatewayError unexpected_body(std::string_view method);
 
 // `stage` names what took too long: "body", "prefill", "connect", "first_byte", "between_bytes",
 // "total"; `pod` may be empty.

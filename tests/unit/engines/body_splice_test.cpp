@@ -33,53 +33,53 @@ struct Body {
 
 TEST(BodyEditorTest, WithoutEditsTheBodyIsItself) {
   for (const std::string text :
-       {R"({"model":"m","messages":[]})", " \n{ \"model\" : \"m\" , \"messages\" : [ ] }\r\n"}) {
+       {R"({"model":"m","messages":[{}]})", " \n{ \"model\" : \"m\" , \"messages\" : [ {} ] }\r\n"}) {
     const Body body(text);
     EXPECT_EQ(joined(BodyEditor(body.view).pieces()), text);
   }
 }
 
 TEST(BodyEditorTest, SetReplacesInPlace) {
-  const Body body(R"({"model":"m", "max_tokens" : 12 ,"messages":[]})");
+  const Body body(R"({"model":"m", "max_tokens" : 12 ,"messages":[{}]})");
   BodyEditor editor(body.view);
   editor.set(ControlKey::kMaxTokens, "\"max_tokens\"", "1");
   const std::string out = joined(editor.pieces());
-  EXPECT_EQ(json::parse(out), json::parse(R"({"model":"m","max_tokens":1,"messages":[]})"));
+  EXPECT_EQ(json::parse(out), json::parse(R"({"model":"m","max_tokens":1,"messages":[{}]})"));
   EXPECT_LT(out.find("max_tokens"), out.find("messages"));
 }
 
 TEST(BodyEditorTest, SetAppendsWhatIsMissing) {
-  const Body body("{\"model\":\"m\",\"messages\":[] }\n");
+  const Body body("{\"model\":\"m\",\"messages\":[{}] }\n");
   BodyEditor editor(body.view);
   editor.set(ControlKey::kStream, "\"stream\"", "false");
   const std::string out = joined(editor.pieces());
-  EXPECT_EQ(json::parse(out), json::parse(R"({"model":"m","messages":[],"stream":false})"));
-  EXPECT_EQ(out.substr(0, 26), "{\"model\":\"m\",\"messages\":[]");
+  EXPECT_EQ(json::parse(out), json::parse(R"({"model":"m","messages":[{}],"stream":false})"));
+  EXPECT_EQ(out.substr(0, 28), "{\"model\":\"m\",\"messages\":[{}]");
 }
 
 TEST(BodyEditorTest, ReplaceLeavesAloneWhatIsMissing) {
-  const Body body(R"({"model":"m","messages":[]})");
+  const Body body(R"({"model":"m","messages":[{}]})");
   BodyEditor editor(body.view);
   editor.replace(ControlKey::kN, "1");
-  EXPECT_EQ(joined(editor.pieces()), R"({"model":"m","messages":[]})");
+  EXPECT_EQ(joined(editor.pieces()), R"({"model":"m","messages":[{}]})");
 }
 
 TEST(BodyEditorTest, RemoveTakesTheCommaWithIt) {
   for (const std::string text :
-       {R"({"min_tokens":1,"model":"m","messages":[]})",
-        R"({"model":"m","min_tokens":1,"messages":[]})",
-        R"({"model":"m","messages":[],"min_tokens":1})",
-        "{ \"model\" : \"m\" , \"messages\" : [ ] , \"min_tokens\" : 1 }"}) {
+       {R"({"min_tokens":1,"model":"m","messages":[{}]})",
+        R"({"model":"m","min_tokens":1,"messages":[{}]})",
+        R"({"model":"m","messages":[{}],"min_tokens":1})",
+        "{ \"model\" : \"m\" , \"messages\" : [ {} ] , \"min_tokens\" : 1 }"}) {
     const Body body(text);
     BodyEditor editor(body.view);
     editor.remove(ControlKey::kMinTokens);
-    EXPECT_EQ(json::parse(joined(editor.pieces())), json::parse(R"({"model":"m","messages":[]})"))
+    EXPECT_EQ(json::parse(joined(editor.pieces())), json::parse(R"({"model":"m","messages":[{}]})"))
         << joined(editor.pieces());
   }
 }
 
 TEST(BodyEditorTest, EverythingMayGo) {
-  const Body body(R"({"model":"m","messages":[]})");
+  const Body body(R"({"model":"m","messages":[{}]})");
   BodyEditor editor(body.view);
   editor.remove(ControlKey::kModel);
   editor.remove(ControlKey::kMessages);
@@ -89,14 +89,14 @@ TEST(BodyEditorTest, EverythingMayGo) {
 }
 
 TEST(BodyEditorTest, TheLastEditOfAKeyCounts) {
-  const Body body(R"({"model":"m","n":4,"messages":[]})");
+  const Body body(R"({"model":"m","n":4,"messages":[{}]})");
   BodyEditor editor(body.view);
   editor.remove(ControlKey::kN);
   editor.set(ControlKey::kN, "\"n\"", "1");
   editor.set(ControlKey::kStream, "\"stream\"", "true");
   editor.remove(ControlKey::kStream);
   EXPECT_EQ(json::parse(joined(editor.pieces())),
-            json::parse(R"({"model":"m","n":1,"messages":[]})"));
+            json::parse(R"({"model":"m","n":1,"messages":[{}]})"));
 }
 
 // ---- Random bodies and edits ------------------------------------------------------------------

@@ -73,7 +73,7 @@ class VllmTest : public ::testing::TestWithParam<const char*> {
       EXPECT_FALSE(handoff.error().message.empty());
       return nullptr;
     }
-    const std::string body = decode_of(R"({"model":"m","messages":[]})", *handoff);
+    const std::string body = decode_of(R"({"model":"m","messages":[{}]})", *handoff);
     const json::value parsed = json::parse(body);
     const auto* found = parsed.as_object().if_contains("kv_transfer_params");
     EXPECT_NE(found, nullptr) << body;
@@ -134,13 +134,13 @@ TEST_P(VllmTest, PrefillOfAChatHasTheForcedFields) {
 }
 
 TEST_P(VllmTest, Row148_PrefillOfASmallChatGetsThemToo) {
-  json::object expected = json::parse(R"({"model":"m","messages":[]})").as_object();
+  json::object expected = json::parse(R"({"model":"m","messages":[{}]})").as_object();
   expected["stream"] = false;
   expected["max_tokens"] = 1;
   expected["max_completion_tokens"] = 1;
   expected["ignore_eos"] = true;
   expected["kv_transfer_params"] = json::parse(kAsked);
-  json::object out = json::parse(prefill_of(R"({"model":"m","messages":[]})")).as_object();
+  json::object out = json::parse(prefill_of(R"({"model":"m","messages":[{}]})")).as_object();
   if (out.contains("n")) EXPECT_EQ(out["n"], 1);
   out.erase("n");
   EXPECT_EQ(json::value(out), json::value(expected));
@@ -195,7 +195,7 @@ TEST_P(VllmTest, NullFieldsAreReplacedNotRepeated) {
 
 TEST_P(VllmTest, KeysSpelledWithEscapesAreForcedOnce) {
   const std::string out =
-      prefill_of(R"({"model":"m","messages":[],"max_token\u0073":64,"\u0073tream":true})");
+      prefill_of(R"({"model":"m","messages":[{}],"max_token\u0073":64,"\u0073tream":true})");
   json::object parsed = json::parse(out).as_object();
   EXPECT_EQ(parsed["max_tokens"], 1);
   EXPECT_EQ(parsed["stream"], false);
@@ -226,8 +226,8 @@ TEST_P(VllmTest, DecodeIsTheClientsBodyAndOneObject) {
 
 TEST_P(VllmTest, WithoutAHandoffDecodeIsTheClientsBodyItself) {
   for (const std::string text :
-       {" {\"model\":\"m\" , \"messages\":[ ]}\n",
-        R"({"model":"m","messages":[],"kv_transfer_params":null,"stream":true})"}) {
+       {" {\"model\":\"m\" , \"messages\":[ {} ]}\n",
+        R"({"model":"m","messages":[{}],"kv_transfer_params":null,"stream":true})"}) {
     const std::string out = decode_of(text, Handoff{});
     EXPECT_EQ(out, text);
   }
@@ -237,7 +237,7 @@ TEST_P(VllmTest, ANullHandoffOfTheClientIsReplacedInDecode) {
   const auto handoff = take(recorded("chat.json"));
   ASSERT_TRUE(handoff);
   const std::string out = decode_of(
-      R"({"model":"m","kv_transfer_params":null,"messages":[],"max_tokens":null})", *handoff);
+      R"({"model":"m","kv_transfer_params":null,"messages":[{}],"max_tokens":null})", *handoff);
   EXPECT_EQ(count(out, "\"kv_transfer_params\""), 1u);
   json::object parsed = json::parse(out).as_object();
   EXPECT_TRUE(parsed["kv_transfer_params"].is_object());
@@ -247,7 +247,7 @@ TEST_P(VllmTest, ANullHandoffOfTheClientIsReplacedInDecode) {
 TEST_P(VllmTest, BlanksInFrontOfTheBraceAreNoTrouble) {
   const auto handoff = take(recorded("chat.json"));
   ASSERT_TRUE(handoff);
-  const std::string out = decode_of("{\"model\":\"m\",\"messages\":[]\n\n\t }", *handoff);
+  const std::string out = decode_of("{\"model\":\"m\",\"messages\":[{}]\n\n\t }", *handoff);
   EXPECT_TRUE(json::parse(out).as_object().contains("kv_transfer_params")) << out;
 }
 
@@ -363,7 +363,7 @@ TEST_P(VllmTest, UnknownFieldsAndBigNumbersPassByteForByte) {
       R"("remote_request_id":"r\"}","future":{"a":[1.50,"]}"]},"remote_port":5600})";
   const auto handoff = take(answer_with(parameters));
   ASSERT_TRUE(handoff);
-  const std::string out = decode_of(R"({"model":"m","messages":[]})", *handoff);
+  const std::string out = decode_of(R"({"model":"m","messages":[{}]})", *handoff);
   EXPECT_THAT(out, HasSubstr("[[18446744073709551615, 9007199254740993]]"));
   EXPECT_THAT(out, HasSubstr(R"("future":{"a":[1.50,"]}"]})"));
   EXPECT_EQ(json::parse(out).at("kv_transfer_params").at("remote_host"), "10.1.2.3");

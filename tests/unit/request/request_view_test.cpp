@@ -62,7 +62,6 @@ std::string text_prompt(std::string_view prompt) {
 TEST(PromptTest, ContentsOfMessagesAreJoinedWithOneSpace) {
   EXPECT_EQ(chat_prompt(R"([{"role":"user","content":"a"},{"role":"user","content":"b"}])"), "a b");
   EXPECT_EQ(chat_prompt(R"([{"content":"one"}])"), "one");
-  EXPECT_EQ(chat_prompt(R"([])"), "");
 }
 
 TEST(PromptTest, RolesNamesAndToolsAreNotPartOfIt) {
@@ -325,15 +324,15 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"blank", kChat, " \n", "invalid_json", ""},
         Refused{"open", kChat, "{", "invalid_json", ""},
         Refused{"not_json", kChat, "{not json", "invalid_json", ""},
-        Refused{"trailing_comma", kChat, R"({"model":"m","messages":[],})", "invalid_json", ""},
-        Refused{"two_commas", kChat, R"({"model":"m",,"messages":[]})", "invalid_json", ""},
-        Refused{"leading_comma", kChat, R"({,"model":"m","messages":[]})", "invalid_json", ""},
-        Refused{"no_colon", kChat, R"({"model" "m","messages":[]})", "invalid_json", ""},
-        Refused{"bare_key", kChat, R"({model:"m","messages":[]})", "invalid_json", ""},
+        Refused{"trailing_comma", kChat, R"({"model":"m","messages":[{}],})", "invalid_json", ""},
+        Refused{"two_commas", kChat, R"({"model":"m",,"messages":[{}]})", "invalid_json", ""},
+        Refused{"leading_comma", kChat, R"({,"model":"m","messages":[{}]})", "invalid_json", ""},
+        Refused{"no_colon", kChat, R"({"model" "m","messages":[{}]})", "invalid_json", ""},
+        Refused{"bare_key", kChat, R"({model:"m","messages":[{}]})", "invalid_json", ""},
         Refused{"single_quotes", kChat, R"({'model':'m','messages':[]})", "invalid_json", ""},
-        Refused{"second_object", kChat, R"({"model":"m","messages":[]}{})", "invalid_json", ""},
-        Refused{"garbage_behind", kChat, R"({"model":"m","messages":[]} x)", "invalid_json", ""},
-        Refused{"comment", kChat, R"({"model":"m",/*c*/"messages":[]})", "invalid_json", ""},
+        Refused{"second_object", kChat, R"({"model":"m","messages":[{}]}{})", "invalid_json", ""},
+        Refused{"garbage_behind", kChat, R"({"model":"m","messages":[{}]} x)", "invalid_json", ""},
+        Refused{"comment", kChat, R"({"model":"m",/*c*/"messages":[{}]})", "invalid_json", ""},
         Refused{"raw_newline", kChat, "{\"model\":\"m\",\"messages\":[{\"content\":\"a\nb\"}]}",
                 "invalid_json", ""},
         Refused{"bad_escape", kChat, R"({"model":"m","messages":[{"content":"\x41"}]})",
@@ -349,46 +348,50 @@ INSTANTIATE_TEST_SUITE_P(
                 ""},
         Refused{"overlong_utf8", kChat,
                 "{\"model\":\"m\",\"messages\":[{\"content\":\"\xC0\xAF\"}]}", "invalid_json", ""},
-        Refused{"nan", kChat, R"({"model":"m","messages":[],"temperature":NaN})", "invalid_json",
+        Refused{"nan", kChat, R"({"model":"m","messages":[{}],"temperature":NaN})", "invalid_json",
                 ""},
-        Refused{"leading_zero", kChat, R"({"model":"m","messages":[],"seed":012})", "invalid_json",
+        Refused{"leading_zero", kChat, R"({"model":"m","messages":[{}],"seed":012})", "invalid_json",
                 ""},
-        Refused{"plus", kChat, R"({"model":"m","messages":[],"seed":+1})", "invalid_json", ""},
-        Refused{"half_number", kChat, R"({"model":"m","messages":[],"seed":1.})", "invalid_json",
+        Refused{"plus", kChat, R"({"model":"m","messages":[{}],"seed":+1})", "invalid_json", ""},
+        Refused{"half_number", kChat, R"({"model":"m","messages":[{}],"seed":1.})", "invalid_json",
                 ""},
         Refused{"wrong_bracket", kChat, R"({"model":"m","messages":[}])", "invalid_json", ""},
-        Refused{"nested_no_value", kChat, R"({"model":"m","messages":[],"x":{"a":}})",
+        Refused{"nested_no_value", kChat, R"({"model":"m","messages":[{}],"x":{"a":}})",
                 "invalid_json", ""},
-        Refused{"nested_two_values", kChat, R"({"model":"m","messages":[],"x":[1 2]})",
+        Refused{"nested_two_values", kChat, R"({"model":"m","messages":[{}],"x":[1 2]})",
                 "invalid_json", ""},
-        Refused{"nested_bad_word", kChat, R"({"model":"m","messages":[],"x":[tru]})",
+        Refused{"nested_bad_word", kChat, R"({"model":"m","messages":[{}],"x":[tru]})",
                 "invalid_json", ""},
-        Refused{"nested_garbage", kChat, R"({"model":"m","messages":[],"x":{"a" 1}})",
+        Refused{"nested_garbage", kChat, R"({"model":"m","messages":[{}],"x":{"a" 1}})",
                 "invalid_json", ""},
         Refused{"array", kChat, "[1,2,3]", "", ""}, Refused{"null", kChat, "null", "", ""},
         Refused{"string", kChat, "\"x\"", "", ""}, Refused{"number", kChat, "7", "", ""},
-        Refused{"no_model", kChat, R"({"messages":[]})", "", "model"},
-        Refused{"null_model", kChat, R"({"model":null,"messages":[]})", "", "model"},
-        Refused{"number_model", kChat, R"({"model":7,"messages":[]})", "", "model"},
+        Refused{"no_model", kChat, R"({"messages":[{}]})", "", "model"},
+        Refused{"null_model", kChat, R"({"model":null,"messages":[{}]})", "", "model"},
+        Refused{"number_model", kChat, R"({"model":7,"messages":[{}]})", "", "model"},
         Refused{"no_messages", kChat, R"({"model":"m"})", "", "messages"},
         Refused{"text_messages", kChat, R"({"model":"m","messages":"x"})", "", "messages"},
         Refused{"null_messages", kChat, R"({"model":"m","messages":null})", "", "messages"},
         Refused{"object_messages", kChat, R"({"model":"m","messages":{}})", "", "messages"},
         Refused{"number_prompt", kText, R"({"model":"m","prompt":7})", "", "prompt"},
         Refused{"object_prompt", kText, R"({"model":"m","prompt":{}})", "", "prompt"},
-        Refused{"number_stream", kChat, R"({"model":"m","messages":[],"stream":1})", "", "stream"},
-        Refused{"text_n", kChat, R"({"model":"m","messages":[],"n":"2"})", "", "n"},
-        Refused{"zero_n", kChat, R"({"model":"m","messages":[],"n":0})", "", "n"},
-        Refused{"negative_n", kChat, R"({"model":"m","messages":[],"n":-1})", "", "n"},
-        Refused{"huge_n", kChat, R"({"model":"m","messages":[],"n":99999999999999999999})", "",
+        Refused{"number_stream", kChat, R"({"model":"m","messages":[{}],"stream":1})", "", "stream"},
+        Refused{"text_n", kChat, R"({"model":"m","messages":[{}],"n":"2"})", "", "n"},
+        Refused{"zero_n", kChat, R"({"model":"m","messages":[{}],"n":0})", "", "n"},
+        Refused{"negative_n", kChat, R"({"model":"m","messages":[{}],"n":-1})", "", "n"},
+        Refused{"huge_n", kChat, R"({"model":"m","messages":[{}],"n":99999999999999999999})", "",
                 "n"},
-        Refused{"text_max", kChat, R"({"model":"m","messages":[],"max_tokens":"5"})", "",
+        Refused{"text_max", kChat, R"({"model":"m","messages":[{}],"max_tokens":"5"})", "",
                 "max_tokens"},
-        Refused{"negative_max", kChat, R"({"model":"m","messages":[],"max_tokens":-5})", "",
+        Refused{"negative_max", kChat, R"({"model":"m","messages":[{}],"max_tokens":-5})", "",
                 "max_tokens"},
-        Refused{"bool_max", kChat, R"({"model":"m","messages":[],"max_completion_tokens":true})",
+        Refused{"bool_max", kChat, R"({"model":"m","messages":[{}],"max_completion_tokens":true})",
                 "", "max_completion_tokens"}),
     [](const auto& info) { return info.param.name; });
+
+TEST(RefusalTextTest, AnEmptyListOfMessagesIsRefused) {
+  EXPECT_EQ(error_of(kChat, R"({"model":"m","messages":[]})").param, "messages");
+}
 
 TEST(RefusalTextTest, InvalidJsonTellsTheByte) {
   const std::string text = R"({"model":"m","messages":[{"content":"a"}],"x":tru})";
@@ -398,7 +401,7 @@ TEST(RefusalTextTest, InvalidJsonTellsTheByte) {
 }
 
 TEST(RefusalTextTest, TypeErrorsTellTheByteOfTheValue) {
-  const std::string text = R"({"model":"m","messages":[],"stream": "true"})";
+  const std::string text = R"({"model":"m","messages":[{}],"stream": "true"})";
   EXPECT_THAT(error_of(kChat, text).message, HasSubstr(std::to_string(text.find("\"true\""))));
 }
 
@@ -417,12 +420,13 @@ TEST(DuplicateKeyTest, ControlKeysMayOccurOnce) {
     std::string value = "1";
     if (key == "model" || key == "cache_salt") value = "\"m\"";
     if (key == "stream" || key == "ignore_eos") value = "true";
-    if (key == "messages" || key == "stop_token_ids") value = "[]";
+    if (key == "messages") value = "[{}]";
+    if (key == "stop_token_ids") value = "[]";
     if (key == "stream_options") value = "{}";
     if (key == "stop") value = "\"s\"";
     std::string text = "{";
     if (key != "model") text += R"("model":"m",)";
-    if (key != "messages") text += R"("messages":[],)";
+    if (key != "messages") text += R"("messages":[{}],)";
     const std::string once = "\"" + key + "\":" + value;
     Read accepted(kChat, text + once + "}");
     const std::string twice = text + once + ",\"x\":1,";
@@ -437,12 +441,12 @@ TEST(DuplicateKeyTest, ControlKeysMayOccurOnce) {
 }
 
 TEST(DuplicateKeyTest, OtherKeysMayRepeat) {
-  const Read read(kChat, R"({"model":"m","x":1,"x":2,"messages":[],"x":3})");
+  const Read read(kChat, R"({"model":"m","x":1,"x":2,"messages":[{}],"x":3})");
   EXPECT_EQ(read->members.size(), 5u);
 }
 
 TEST(DuplicateKeyTest, NestedKeysAreNobodysBusiness) {
-  const Read read(kChat, R"({"model":"m","messages":[],"x":{"stream":1,"stream":2,)"
+  const Read read(kChat, R"({"model":"m","messages":[{}],"x":{"stream":1,"stream":2,)"
                          R"("kv_transfer_params":{},"bootstrap_room":1}})");
   EXPECT_FALSE(read->stream);
 }
@@ -451,7 +455,7 @@ TEST(ReservedKeyTest, FieldsOfTheHandOffAreRefused) {
   for (const std::string key : {"kv_transfer_params", "bootstrap_host", "bootstrap_port",
                                 "bootstrap_room", "disaggregated_params", "disagg_prefill_resp"}) {
     for (const std::string value : {"{}", "1", "\"x\"", "[1]", "false"}) {
-      const std::string text = R"({"model":"m","messages":[],")" + key + "\":" + value + "}";
+      const std::string text = R"({"model":"m","messages":[{}],")" + key + "\":" + value + "}";
       const auto error = error_of(kChat, text);
       EXPECT_EQ(error.code, "reserved_key") << text;
       EXPECT_EQ(error.param, key);
@@ -463,13 +467,13 @@ TEST(ReservedKeyTest, HoweverTheyAreSpelled) {
   for (const std::string key :
        {R"(kv\u005ftransfer_params)", R"(\u006b\u0076_transfer_params)", R"(\u0062ootstrap_host)",
         R"(kv_transfer_param\u0073)", R"(\u006B\u0076\u005F\u0074ransfer_params)"}) {
-    const auto error = error_of(kChat, R"({"model":"m","messages":[],")" + key + R"(":{}})");
+    const auto error = error_of(kChat, R"({"model":"m","messages":[{}],")" + key + R"(":{}})");
     EXPECT_EQ(error.code, "reserved_key") << key;
   }
 }
 
 TEST(ReservedKeyTest, NullIsNotAHandOff) {
-  Read read(kChat, R"({"model":"m","messages":[],"kv_transfer_params":null})");
+  Read read(kChat, R"({"model":"m","messages":[{}],"kv_transfer_params":null})");
   ASSERT_NE(read->find(ControlKey::kKvTransferParams), nullptr);
 }
 

@@ -255,7 +255,7 @@ TEST_F(RouterTest, BlockHashesAreThoseOfTheExtractedPrompt) {
 
 TEST_F(RouterTest, AnEmptyPromptHasNoBlocks) {
   choice_.prefill = "prefix_cache";
-  set_body(R"({"messages":[],"model":"m"})");
+  set_body(R"({"messages":[{}],"model":"m"})");
   set_fleet({prefill_pod("p1"), decode_pod("d1")});
   EXPECT_EQ(selected(), "p1 d1 scores");
   EXPECT_TRUE(context_.block_hashes.empty());
