@@ -193,6 +193,16 @@ TEST_F(HostServicesTest, ScratchRefusesOddAlignments) {
   ASSERT_TRUE(select());
 }
 
+TEST_F(HostServicesTest, ScratchOfOneChoiceIsBoundedInAll) {
+  std::size_t granted = 0;
+  inside_score([&](const pd_host* host, const pd_request* request, const pd_candidates*) {
+    const auto* scratch = find<pd_scratch_v1>(host, PD_SERVICE_SCRATCH);
+    while (granted < 256 && scratch->get(host, request, 1024 * 1024, 8) != nullptr) ++granted;
+  });
+  ASSERT_TRUE(select());
+  EXPECT_LT(granted, 256u) << "one choice got 256 MiB";
+}
+
 // The grant is per choice: many choices in a row do not use it up.
 TEST_F(HostServicesTest, ScratchIsGrantedAnewForEachChoice) {
   int refused = 0;
@@ -286,7 +296,6 @@ TEST_F(HostServicesTest, LogLinesReachTheHostWithTheirSource) {
   inside_score([](const pd_host* host, const pd_request*, const pd_candidates*) {
     const auto* log = find<pd_log_v1>(host, PD_SERVICE_LOG);
     log->write(host, PD_LOG_WARNING, text("all is well"));
-    log->write(host, 99, text("forged\nline\x1b[31m\xff"));
     log->write(host, PD_LOG_DEBUG, pd_str{nullptr, 0});
   });
   ASSERT_TRUE(select());
@@ -294,9 +303,8 @@ TEST_F(HostServicesTest, LogLinesReachTheHostWithTheirSource) {
   EXPECT_THAT(lines[0].source, HasSubstr("hand_made"));
   EXPECT_EQ(lines[0].message, "all is well");
   EXPECT_EQ(lines[0].severity, PD_LOG_WARNING);
-  EXPECT_EQ(lines[1].severity, PD_LOG_INFO);
-  EXPECT_EQ(lines[1].message.find('\n'), std::string::npos);
-  EXPECT_EQ(lines[1].message.find('\x1b'), std::string::npos);
+  EXPECT_EQ(lines[1].severity, PD_LOG_DEBUG);
+  EXPECT_EQ(lines[1].message, "");
 }
 
 TEST_F(HostServicesTest, LoggingWithoutALogIsHarmless) {
