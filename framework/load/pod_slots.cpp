@@ -14,7 +14,10 @@ std::string_view health_name(PodHealth health) {
 
 std::shared_ptr<PodSlot> PodSlots::open(std::string_view name, std::string_view identity) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(entries_, [](const auto& item) { return item.second.slot.expired(); });
+  if (entries_.size() > 2 * entries_after_sweep_ + 16) {
+    std::erase_if(entries_, [](const auto& item) { return item.second.slot.expired(); });
+    entries_after_sweep_ = entries_.size();
+  }
   Entry& entry = entries_[std::string(name)];
   if (auto live = entry.slot.lock(); live != nullptr && entry.identity == identity) return live;
 

@@ -62,8 +62,9 @@ class PodSlots {
     std::uint32_t next = 0;
   };
 
-  mutable std::mutex mutex_;  // guards entries_ and next_incarnation_
+  mutable std::mutex mutex_;  // guards what follows, but for free_numbers_
   std::unordered_map<std::string, Entry> entries_;
+  std::size_t entries_after_sweep_ = 0;  // dead entries go when the table has doubled
   std::uint64_t next_incarnation_ = 1;
   std::shared_ptr<FreeNumbers> free_numbers_ = std::make_shared<FreeNumbers>();
 };

@@ -218,20 +218,34 @@ void PrefixIndex::record(std::uint64_t model_salt, std::span<const std::uint64_t
   latest_ms_ = milliseconds(now);
   const std::uint64_t salt = mix_salt(model_salt);
   SetMemo memo(sets_);
+  std::uint32_t index = 0;
   for (std::size_t i = 0; i < hashes.size(); ++i) {
-    if (i + kBucketLead < hashes.size()) prefetch_bucket(key_of(salt, hashes[i + kBucketLead]));
-    if (i + kEntryLead < hashes.size()) prefetch_entry(key_of(salt, hashes[i + kEntryLead]));
     const std::uint64_t key = key_of(salt, hashes[i]);
-    Bucket& bucket = bucket_of(key);
-    const std::uint32_t index = find(bucket, key);
+    // The blocks of a prompt were mostly entered one behind the other: then no bucket is looked up.
+    if (index != 0 && holds(index + 1, key)) {
+      ++index;
+    } else {
+      if (i + kBucketLead < hashes.size()) prefetch_bucket(key_of(salt, hashes[i + kBucketLead]));
+      if (i + kEntryLead < hashes.size()) prefetch_entry(key_of(salt, hashes[i + kEntryLead]));
+      index = find(bucket_of(key), key);
+    }
     if (index == 0) {
-      insert(bucket, key, pod);
+      insert(bucket_of(key), key, pod);
       continue;
     }
     unlink(index);
     link_newest(index);
-    add_holder(bucket, entries_[index], pod, memo);
+    add_holder(entries_[index], pod, memo);
   }
+}
+
+// Is this entry in use, for this key?
+bool PrefixIndex::holds(std::uint32_t index, std::uint64_t key) const {
+  if (index >= touched_.load(std::memory_order_relaxed)) return false;
+  const Entry& entry = entries_[index];
+  const bool is_free = entry.serial.load(std::memory_order_relaxed) == 0 &&
+                       entry.holders.load(std::memory_order_relaxed) == kNoPod;
+  return entry.key.load(std::memory_order_relaxed) == key && !is_free;
 }
 
 std::size_t PrefixIndex::sweep(Clock::time_point now) {
@@ -296,7 +310,7 @@ void PrefixIndex::insert(Bucket& bucket, std::uint64_t key, PodKey pod) {
   blocks_.store(blocks_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
-void PrefixIndex::add_holder(Bucket& bucket, Entry& entry, PodKey pod, SetMemo& memo) {
+void PrefixIndex::add_holder(Entry& entry, PodKey pod, SetMemo& memo) {
   const Holders before{entry.holders.load(std::memory_order_relaxed),
                        entry.serial.load(std::memory_order_relaxed)};
   if (before == Holders{pod, 0}) return;
@@ -305,7 +319,7 @@ void PrefixIndex::add_holder(Bucket& bucket, Entry& entry, PodKey pod, SetMemo& 
   if (after == before) return;
   if (after.serial != 0) sets_.add_reference(after.holders);
   {
-    BucketChange change(bucket);
+    BucketChange change(bucket_of(entry.key.load(std::memory_order_relaxed)));
     entry.holders.store(after.holders, std::memory_order_release);
     entry.serial.store(after.serial, std::memory_order_release);
   }

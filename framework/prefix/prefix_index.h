@@ -137,7 +137,8 @@ class PrefixIndex {
   std::uint32_t milliseconds(Clock::time_point now);
   std::uint32_t find(const Bucket& bucket, std::uint64_t key) const;
   void insert(Bucket& bucket, std::uint64_t key, PodKey pod);
-  void add_holder(Bucket& bucket, Entry& entry, PodKey pod, SetMemo& memo);
+  bool holds(std::uint32_t index, std::uint64_t key) const;
+  void add_holder(Entry& entry, PodKey pod, SetMemo& memo);
   Holders holders_with(Holders before, PodKey pod);
   std::uint32_t take_entry();
   void remove(std::uint32_t index);

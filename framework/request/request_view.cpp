@@ -56,6 +56,31 @@ std::string_view name_of(ControlKey key) {
 
 bool steers_hand_off(ControlKey key) { return key >= ControlKey::kKvTransferParams; }
 
+// Is `token` a number as JSON writes it? Of any size: what it means is the engine's business.
+bool is_json_number(std::string_view token) {
+  std::size_t at = 0;
+  const auto digits = [&] {
+    const std::size_t begin = at;
+    while (at < token.size() && token[at] >= '0' && token[at] <= '9') ++at;
+    return at - begin;
+  };
+  const auto take = [&](std::string_view any_of) {
+    if (at == token.size() || any_of.find(token[at]) == std::string_view::npos) return false;
+    ++at;
+    return true;
+  };
+  take("-");
+  const bool leading_zero = at < token.size() && token[at] == '0';
+  const std::size_t whole = digits();
+  if (whole == 0 || (leading_zero && whole > 1)) return false;
+  if (take(".") && digits() == 0) return false;
+  if (take("eE")) {
+    take("+-");
+    if (digits() == 0) return false;
+  }
+  return at == token.size();
+}
+
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 // Leaves the reading function with a typed error; caught in RequestReader::read, never outside.
@@ -81,6 +106,7 @@ class Reading {
   Reading(Api api, std::string_view body, RequestView& view) : api_(api), body_(body), view_(view) {}
 
   void run(od::document& document) {
+    document_ = &document;
     od::object object;
     if (document.get_object().get(object) != simdjson::SUCCESS) {
       throw Refused{body_is_no_object(0)};
@@ -127,23 +153,59 @@ class Reading {
       throw Refused{duplicate_key(name_of(key), offset_of(key_text) - 1)};
     }
     view_.members.push_back({offset_of(key_text) - 1, begin, 0, key});
-    if (key != ControlKey::kNone) read_control(key, value, token, begin);
+    if (key == ControlKey::kNone || !read_control(key, value, token, begin)) check_value(value);
+  }
+
+  // simdjson steps over values that nobody reads without looking into them: look, so that what is no
+  // JSON is refused here and not by an engine in the middle of a hand-off.
+  void check_value(od::value& value) {
+    const std::string_view token = trimmed(value.raw_json_token());
+    switch (check(value.type())) {
+      case od::json_type::object:
+        for (auto item : check(value.get_object())) {
+          od::field field = check(std::move(item));
+          check_string(key_bytes(field.key().raw()));
+          od::value inner = field.value();
+          check_value(inner);
+        }
+        break;
+      case od::json_type::array:
+        for (auto item : check(value.get_array())) {
+          od::value element = check(std::move(item));
+          check_value(element);
+        }
+        break;
+      case od::json_type::string: check_string(token.substr(1, token.size() - 2)); break;
+      case od::json_type::number:
+        if (!is_json_number(token)) throw_broken();
+        break;
+      case od::json_type::boolean:
+        if (token != "true" && token != "false") throw_broken();
+        break;
+      case od::json_type::null:
+        if (token != "null") throw_broken();
+        break;
+    }
+  }
+
+  // `escaped` is a string without its quotes.
+  void check_string(std::string_view escaped) {
+    if (escaped.find('\\') == std::string_view::npos) return;
+    scratch_.clear();
+    if (!append_unescaped(escaped, scratch_)) throw_broken();
+  }
+
+  // A key, from behind its opening quote to its closing one, still escaped.
+  static std::string_view key_bytes(const char* text) {
+    std::size_t size = 0;
+    while (text[size] != '"') size += text[size] == '\\' ? 2 : 1;
+    return {text, size};
   }
 
   // Reads a key however it is spelled: an escaped "\u006bv_..." is still that key.
   ControlKey key_at(const char* text) {
-    const std::size_t longest = 32;
-    std::size_t size = 0;
-    bool escaped = false;
-    while (text[size] != '"') {
-      if (text[size] == '\\') {
-        escaped = true;
-        ++size;
-      }
-      ++size;
-    }
-    const std::string_view raw(text, size);
-    if (!escaped) return size > longest ? ControlKey::kNone : control_key(raw);
+    const std::string_view raw = key_bytes(text);
+    if (raw.find('\\') == std::string_view::npos) return control_key(raw);
     scratch_.clear();
     if (!append_unescaped(raw, scratch_)) {
       throw Refused{invalid_json(offset_of(text), "a key with a malformed escape")};
@@ -151,14 +213,17 @@ class Reading {
     return control_key(scratch_);
   }
 
-  void read_control(ControlKey key, od::value& value, std::string_view token, std::uint32_t begin) {
-    const bool is_null = check(value.is_null());
-    if (steers_hand_off(key)) {
-      if (!is_null) throw Refused{reserved_key(name_of(key), view_.members.back().key_begin)};
-      return;
+  // False when the value is left for check_value().
+  bool read_control(ControlKey key, od::value& value, std::string_view token, std::uint32_t begin) {
+    const bool is_null = trimmed(token) == "null";
+    if (steers_hand_off(key) && !is_null) {
+      throw Refused{reserved_key(name_of(key), view_.members.back().key_begin)};
     }
-    if (key == ControlKey::kModel) return read_model(value, token, begin);
-    if (is_null) return;  // several clients write null for "not given"
+    if (key == ControlKey::kModel) {
+      read_model(value, token, begin);
+      return true;
+    }
+    if (is_null || steers_hand_off(key)) return false;  // clients write null for "not given"
     switch (key) {
       case ControlKey::kStream: view_.stream = read_bool(key, value, token, begin); break;
       case ControlKey::kUseBeamSearch:
@@ -169,15 +234,18 @@ class Reading {
       case ControlKey::kMaxTokens: read_max_tokens(key, value, token, begin, false); break;
       case ControlKey::kMaxCompletionTokens: read_max_tokens(key, value, token, begin, true); break;
       case ControlKey::kPriority: view_.priority = read_integer(key, value, token, begin); break;
-      case ControlKey::kCacheSalt: view_.cache_salt = trimmed(token); break;
+      case ControlKey::kCacheSalt: view_.cache_salt = trimmed(token); return false;
       case ControlKey::kPrompt:
-        if (api_ == Api::kCompletions) read_prompt(value, token, begin);
+        if (api_ != Api::kCompletions) return false;
+        read_prompt(value, token, begin);
         break;
       case ControlKey::kMessages:
-        if (api_ == Api::kChatCompletions) read_messages(value, token, begin);
+        if (api_ != Api::kChatCompletions) return false;
+        read_messages(value, token, begin);
         break;
-      default: break;
+      default: return false;
     }
+    return true;
   }
 
   static std::string_view trimmed(std::string_view token) {
@@ -260,7 +328,11 @@ class Reading {
                                                      element_type == od::json_type::number ||
                                                      element_type == od::json_type::array);
       if (!allowed) throw Refused{wrong_type("prompt", at, describe(element_token), kAllowed)};
-      if (element_type == od::json_type::string) add_string_segment(element_token, at);
+      if (element_type == od::json_type::string) {
+        add_string_segment(element_token, at);
+      } else {
+        check_value(element);
+      }
       if (element_type == od::json_type::number) ++ids;
     }
     view_.prompt_token_ids = ids;
@@ -268,14 +340,19 @@ class Reading {
       view_.many_prompts = view_.many_prompts || items > 1;
     }
     if (first == od::json_type::number || first == od::json_type::array) {
-      const std::string_view text = check(array.raw_json());
-      view_.prompt.push_back({begin, offset_of(text.data() + text.size()), PromptSegment::Kind::kRaw});
+      view_.prompt.push_back({begin, here(), PromptSegment::Kind::kRaw});
     }
   }
 
   void add_string_segment(std::string_view token, std::uint32_t begin) {
-    const auto size = static_cast<std::uint32_t>(trimmed(token).size());
-    view_.prompt.push_back({begin + 1, begin + size - 1, PromptSegment::Kind::kString});
+    view_.prompt.push_back(string_segment(token, begin));
+  }
+
+  PromptSegment string_segment(std::string_view token, std::uint32_t begin) {
+    token = trimmed(token);
+    check_string(token.substr(1, token.size() - 2));
+    const auto end = begin + static_cast<std::uint32_t>(token.size());
+    return {begin + 1, end - 1, PromptSegment::Kind::kString};
   }
 
   void read_messages(od::value& value, std::string_view token, std::uint32_t begin) {
@@ -299,30 +376,43 @@ class Reading {
     PromptSegment segment{0, 0, PromptSegment::Kind::kNothing};
     for (auto item : message) {
       od::field field = check(std::move(item));
-      if (field.key() != "content") continue;
-      od::value content = field.value();
-      segment = content_segment(content);
+      const bool is_content = is_key(field.key().raw(), "content");
+      od::value value = field.value();
+      if (is_content) {
+        segment = content_segment(value);
+      } else {
+        check_value(value);
+      }
     }
     view_.prompt.push_back(segment);
+  }
+
+  // Is the key behind this opening quote `name`, however it is spelled?
+  bool is_key(const char* text, std::string_view name) {
+    const std::string_view raw = key_bytes(text);
+    if (raw.find('\\') == std::string_view::npos) return raw == name;
+    scratch_.clear();
+    if (!append_unescaped(raw, scratch_)) throw_broken();
+    return scratch_ == name;
   }
 
   PromptSegment content_segment(od::value& content) {
     const std::string_view token = content.raw_json_token();
     const std::uint32_t begin = offset_of(token.data());
-    switch (check(content.type())) {
-      case od::json_type::string: {
-        const auto size = static_cast<std::uint32_t>(trimmed(token).size());
-        return {begin + 1, begin + size - 1, PromptSegment::Kind::kString};
-      }
-      case od::json_type::array: return raw_segment(begin, check(check(content.get_array()).raw_json()));
-      case od::json_type::object:
-        return raw_segment(begin, check(check(content.get_object()).raw_json()));
-      default: return raw_segment(begin, trimmed(token));
-    }
+    if (check(content.type()) == od::json_type::string) return string_segment(token, begin);
+    check_value(content);
+    const bool nested = token.front() == '[' || token.front() == '{';
+    const std::uint32_t end =
+        nested ? here() : begin + static_cast<std::uint32_t>(trimmed(token).size());
+    return {begin, end, PromptSegment::Kind::kRaw};
   }
 
-  PromptSegment raw_segment(std::uint32_t begin, std::string_view text) const {
-    return {begin, offset_of(text.data() + text.size()), PromptSegment::Kind::kRaw};
+  // Where the list or object that was just read to its end ends: behind its bracket, in front of which
+  // the next token stands.
+  std::uint32_t here() const {
+    const char* next = nullptr;
+    const bool more = document_->current_location().get(next) == simdjson::SUCCESS;
+    return before_space(more ? offset_of(next) : static_cast<std::uint32_t>(body_.size()));
   }
 
   // A value ends where the comma (or the closing brace) behind it begins.
@@ -361,6 +451,7 @@ class Reading {
   const Api api_;
   const std::string_view body_;
   RequestView& view_;
+  od::document* document_ = nullptr;
   std::string scratch_;
 };
 

@@ -15,7 +15,7 @@ bool is_usable(double score) {
 }
 
 // Runs one call into fresh scores. All scores are void when the policy reports an error.
-bool run(const ScoreCall& call, std::uint32_t count, std::uint32_t reason_count,
+bool run(ScoreCall call, std::uint32_t count, std::uint32_t reason_count,
          std::vector<double>& values, std::vector<std::uint32_t>& reasons, std::uint64_t& tag) {
   values.assign(count, kUnscored);
   reasons.assign(count, 0);
@@ -42,7 +42,7 @@ std::uint64_t elapsed_ns(std::chrono::steady_clock::time_point since) {
 }
 
 // Replaces unusable scores by the fallback's. Gives true when it replaced one.
-bool fall_back(BatchColumns& batch, const ScoreCall& fallback) {
+bool fall_back(BatchColumns& batch, ScoreCall fallback) {
   std::uint64_t unused_tag = 0;
   run(fallback, static_cast<std::uint32_t>(batch.rows.size()), UINT32_MAX, batch.fallback_values,
       batch.fallback_reasons, unused_tag);
@@ -86,7 +86,7 @@ void gather_rows(BatchColumns& batch, const CandidateTable& table, std::uint64_t
 }
 
 bool score_batch(BatchColumns& batch, CandidateTable& table, const PolicyInstance& policy,
-                 const ScoreCall& score, const ScoreCall& fallback, std::uint64_t& tag) {
+                 ScoreCall score, ScoreCall fallback, std::uint64_t& tag) {
   const auto count = static_cast<std::uint32_t>(batch.rows.size());
   if (count == 0) return false;
   PolicyCounters& counters = policy.counters();

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 
 #include "framework/policy/policy_instance.h"
 #include "framework/request/routing_context.h"
@@ -15,13 +14,29 @@ namespace pd {
 void gather_rows(BatchColumns& batch, const CandidateTable& table, std::uint64_t fleet_generation,
                  bool (*wanted)(const CandidateTable& table, std::uint32_t row));
 
+// Refers to something that runs one policy call into fresh scores and gives false on an error. Unlike
+// std::function it allocates nothing; what it refers to must outlive it.
+class ScoreCall {
+ public:
+  template <class Call>
+  ScoreCall(Call& call)  // NOLINT(google-explicit-constructor): a view, made where it is passed
+      : call_(&call), run_([](void* object, pd_scores& scores) {
+          return static_cast<bool>((*static_cast<Call*>(object))(scores));
+        }) {}
+
+  bool operator()(pd_scores& scores) const { return run_(call_, scores); }
+
+ private:
+  void* call_;
+  bool (*run_)(void* object, pd_scores& scores);
+};
+
 // Scores `batch` by `score`, which runs the policy; where that gives no usable score, by `fallback`
 // (one more call over the whole batch). A pod that neither scores is dropped; one that the policy
 // excluded is dropped with its reason. Writes into `table`. Gives true when the fallback stepped
 // in; `tag` receives the policy's word for this choice.
-using ScoreCall = std::function<bool(pd_scores& scores)>;
 bool score_batch(BatchColumns& batch, CandidateTable& table, const PolicyInstance& policy,
-                 const ScoreCall& score, const ScoreCall& fallback, std::uint64_t& tag);
+                 ScoreCall score, ScoreCall fallback, std::uint64_t& tag);
 
 // Picks the best row of every roleset: the lowest score, ties drawn at random, and the largest
 // finite score of the table.

@@ -64,13 +64,14 @@ DecodeScoreRun score_decode_pods(const PolicySet& policies, const Fleet& fleet,
   DecodeScoreRun run;
   run.policy = policy.name();
   PluginMessage message;
-  run.fallback_used = score_batch(
-      batch, table, policy.instance(),
-      [&](pd_scores& scores) { return policy.score(scratch.request, abi_batch, scores, message); },
-      [&](pd_scores& scores) {
-        return policies.decode_fallback().score(scratch.request, abi_batch, scores, message);
-      },
-      run.tag);
+  auto by_policy = [&](pd_scores& scores) {
+    return policy.score(scratch.request, abi_batch, scores, message);
+  };
+  auto by_fallback = [&](pd_scores& scores) {
+    return policies.decode_fallback().score(scratch.request, abi_batch, scores, message);
+  };
+  run.fallback_used =
+      score_batch(batch, table, policy.instance(), by_policy, by_fallback, run.tag);
   pick_best(table, rolesets, context);
   run.max_score = table.max_score;
   run.empty = std::all_of(table.picks.begin(), table.picks.end(), [](const RolesetPick& pick) {

@@ -35,11 +35,11 @@ bool PrefillScoring::score(std::size_t rolesets) {
   fill_batch();
   PluginMessage message;
   const PrefillScorePolicy& policy = policies_.prefill();
-  const auto by_policy = [&](pd_scores& scores) {
+  auto by_policy = [&](pd_scores& scores) {
     scorer_ = policy.prepare(scratch_.request, batch_, message);
     return scorer_ && scorer_->score(scores, message);
   };
-  const auto by_fallback = [&](pd_scores& scores) {
+  auto by_fallback = [&](pd_scores& scores) {
     auto scorer = policies_.prefill_fallback().prepare(scratch_.request, batch_, message);
     return scorer && scorer->score(scores, message);
   };
