@@ -32,8 +32,8 @@ struct Body {
 };
 
 TEST(BodyEditorTest, WithoutEditsTheBodyIsItself) {
-  for (const std::string text :
-       {R"({"model":"m","messages":[{}]})", " \n{ \"model\" : \"m\" , \"messages\" : [ {} ] }\r\n"}) {
+  for (const std::string text : {R"({"model":"m","messages":[{}]})",
+                                 " \n{ \"model\" : \"m\" , \"messages\" : [ {} ] }\r\n"}) {
     const Body body(text);
     EXPECT_EQ(joined(BodyEditor(body.view).pieces()), text);
   }
@@ -42,7 +42,7 @@ TEST(BodyEditorTest, WithoutEditsTheBodyIsItself) {
 TEST(BodyEditorTest, SetReplacesInPlace) {
   const Body body(R"({"model":"m", "max_tokens" : 12 ,"messages":[{}]})");
   BodyEditor editor(body.view);
-  editor.set(ControlKey::kMaxTokens, "\"max_tokens\"", "1");
+  editor.set(ControlKey::kMaxTokens, "\"max_tokens\":", "1");
   const std::string out = joined(editor.pieces());
   EXPECT_EQ(json::parse(out), json::parse(R"({"model":"m","max_tokens":1,"messages":[{}]})"));
   EXPECT_LT(out.find("max_tokens"), out.find("messages"));
@@ -51,7 +51,7 @@ TEST(BodyEditorTest, SetReplacesInPlace) {
 TEST(BodyEditorTest, SetAppendsWhatIsMissing) {
   const Body body("{\"model\":\"m\",\"messages\":[{}] }\n");
   BodyEditor editor(body.view);
-  editor.set(ControlKey::kStream, "\"stream\"", "false");
+  editor.set(ControlKey::kStream, "\"stream\":", "false");
   const std::string out = joined(editor.pieces());
   EXPECT_EQ(json::parse(out), json::parse(R"({"model":"m","messages":[{}],"stream":false})"));
   EXPECT_EQ(out.substr(0, 28), "{\"model\":\"m\",\"messages\":[{}]");
@@ -84,7 +84,7 @@ TEST(BodyEditorTest, EverythingMayGo) {
   editor.remove(ControlKey::kModel);
   editor.remove(ControlKey::kMessages);
   EXPECT_EQ(json::parse(joined(editor.pieces())), json::parse("{}"));
-  editor.set(ControlKey::kStream, "\"stream\"", "true");
+  editor.set(ControlKey::kStream, "\"stream\":", "true");
   EXPECT_EQ(json::parse(joined(editor.pieces())), json::parse(R"({"stream":true})"));
 }
 
@@ -92,8 +92,8 @@ TEST(BodyEditorTest, TheLastEditOfAKeyCounts) {
   const Body body(R"({"model":"m","n":4,"messages":[{}]})");
   BodyEditor editor(body.view);
   editor.remove(ControlKey::kN);
-  editor.set(ControlKey::kN, "\"n\"", "1");
-  editor.set(ControlKey::kStream, "\"stream\"", "true");
+  editor.set(ControlKey::kN, "\"n\":", "1");
+  editor.set(ControlKey::kStream, "\"stream\":", "true");
   editor.remove(ControlKey::kStream);
   EXPECT_EQ(json::parse(joined(editor.pieces())),
             json::parse(R"({"model":"m","n":1,"messages":[{}]})"));
@@ -229,7 +229,7 @@ TEST(BodyEditorTest, RandomEditsGiveWhatTheyWouldGiveOnTheParsedBody) {
       const std::string_view value = editable.values[random.below(editable.values.size())];
       const bool there = body.view.find(editable.key) != nullptr;
       static std::map<std::string, std::string> quoted;
-      const std::string& key = quoted[editable.name] = "\"" + std::string(editable.name) + "\"";
+      const std::string& key = quoted[editable.name] = "\"" + std::string(editable.name) + "\":";
       // What the edits of one key come to depends on the last alone: begin with the client's value.
       touched[editable.name] = true;
       const auto original = json::parse(text).as_object();

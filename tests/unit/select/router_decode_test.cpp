@@ -295,7 +295,7 @@ TEST_F(RouterTest, StaleSamplesAreMissing) {
   set_fleet(
       with_prefill({decode_pod("d1", "rs1", 40, 9000, .9), decode_pod("d2", "rs1", 2, 1, .1)}));
   EXPECT_EQ(selected(), "p1 d2 decode_requests");
-  settings_.stale_ns = kNow - kSampledAt;
+  settings_.stale_ns = kNow - kSampledAt - 1;
   build_router();
   ASSERT_TRUE(select());
   EXPECT_THAT(selected(), HasSubstr("scores"));

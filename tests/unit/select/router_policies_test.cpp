@@ -243,6 +243,20 @@ TEST_F(RouterPoliciesTest, HugeScoresDoNotOverflowToNoPair) {
   EXPECT_EQ(decision->prefill->spec.name, "p2");
 }
 
+// A prefill pod of last resort and a decode score that overflows below zero: their sum is no
+// number, and must not keep another roleset out.
+TEST_F(RouterPoliciesTest, ASumThatIsNoNumberDoesNotHideAnotherRoleset) {
+  constexpr double kMax = std::numeric_limits<double>::max();
+  prefill_by({{"p1", kInfinity}, {"p2", 1}});
+  decode_by({{"d1", -kMax}, {"d2", 0}});
+  set_fleet({prefill_pod("p1", "rs1"), decode_pod("d1", "rs1"), prefill_pod("p2", "rs2"),
+             decode_pod("d2", "rs2")});
+  EXPECT_EQ(selected(), "p2 d2 scores");
+  set_fleet({prefill_pod("p2", "rs1"), decode_pod("d2", "rs1"), prefill_pod("p1", "rs2"),
+             decode_pod("d1", "rs2")});
+  EXPECT_EQ(selected(), "p2 d2 scores");
+}
+
 TEST_F(RouterPoliciesTest, NaNOfPolicyAndFallbackDropsThePod) {
   // The fallback is a policy of the test's own too: it knows d2 alone.
   auto fallback = std::make_shared<test::HandMadeDecode<1>>(
