@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <chrono>
 #include <limits>
 #include <utility>
@@ -85,11 +86,17 @@ pd_status tokenizer_output(const pd_host*, const pd_request* request, pd_str* by
 
 void* scratch_get(const pd_host*, const pd_request* request, std::uint64_t size,
                   std::uint64_t alignment) {
-  constexpr std::uint64_t kMostBytes = 1U << 20U;
-  std::pmr::memory_resource* memory = context_of(request).scratch;
-  if (memory == nullptr || size > kMostBytes || alignment > 64) return nullptr;
-  return memory->allocate(static_cast<std::size_t>(size),
-                          static_cast<std::size_t>(std::max<std::uint64_t>(alignment, 1)));
+  RoutingContext& context = context_of(request);
+  const bool odd_alignment = !std::has_single_bit(alignment) || alignment > 64;
+  if (context.scratch == nullptr || odd_alignment || size > context.scratch_left) return nullptr;
+  try {
+    void* memory = context.scratch->allocate(static_cast<std::size_t>(size),
+                                             static_cast<std::size_t>(alignment));
+    context.scratch_left -= size;
+    return memory;
+  } catch (const std::bad_alloc&) {
+    return nullptr;  // no exception may pass through the plugin's frames
+  }
 }
 
 pd_status metrics_want(const pd_host* host, const pd_metric_query* query, std::uint32_t* id,

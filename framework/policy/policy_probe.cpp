@@ -42,6 +42,7 @@ class ProbeFleet {
       load_.*column = fractions_.data();
     }
     context_.scratch = &scratch_;
+    context_.scratch_left = kScratchBytes;
     context_.dry_run = true;
     context_.prompt = "probe";
     request_.struct_size = sizeof(pd_request);
@@ -70,8 +71,12 @@ class ProbeFleet {
   pd_scores& scores() { return scores_; }
 
   // What is wrong with the scores, if anything.
-  std::optional<std::string> fault(const std::string& policy) const {
+  std::optional<std::string> fault(const std::string& policy, std::uint32_t reason_count) const {
     for (std::uint32_t i = 0; i < kPods; ++i) {
+      if (reasons_[i] > reason_count) {
+        return fmt::format("policy {} excluded a pod with reason {}, but publishes only {} reasons",
+                           policy, reasons_[i], reason_count);
+      }
       if (reasons_[i] != 0) continue;
       if (std::isnan(values_[i]) || values_[i] == -std::numeric_limits<double>::infinity()) {
         return fmt::format(
@@ -113,7 +118,7 @@ std::optional<std::string> probe_policy(const PrefillScorePolicy& policy) {
   PluginMessage message;
   auto scorer = policy.prepare(fleet.request(), batch, message);
   if (!scorer || !scorer->score(fleet.scores(), message)) return failed(policy.name(), message);
-  return fleet.fault(policy.name());
+  return fleet.fault(policy.name(), policy.instance().reason_count());
 }
 
 std::optional<std::string> probe_policy(const DecodeScorePolicy& policy) {
@@ -124,7 +129,7 @@ std::optional<std::string> probe_policy(const DecodeScorePolicy& policy) {
   if (!policy.score(fleet.request(), batch, fleet.scores(), message)) {
     return failed(policy.name(), message);
   }
-  return fleet.fault(policy.name());
+  return fleet.fault(policy.name(), policy.instance().reason_count());
 }
 
 }  // namespace pd

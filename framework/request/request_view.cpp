@@ -109,7 +109,11 @@ class Reading {
     document_ = &document;
     od::object object;
     if (document.get_object().get(object) != simdjson::SUCCESS) {
-      throw Refused{body_is_no_object(0)};
+      const char* begin = document_begin();
+      if (begin == body_.data() + body_.size() || *begin != '{') {
+        throw Refused{body_is_no_object(offset_of(begin))};
+      }
+      throw_broken();
     }
     view_.object_begin = offset_of(document_begin());
     for (auto field : object) read_member(check(std::move(field)));
@@ -124,7 +128,7 @@ class Reading {
  private:
   const char* document_begin() const {
     const char* at = body_.data();
-    while (is_space(*at)) ++at;
+    while (at != body_.data() + body_.size() && is_space(*at)) ++at;
     return at;
   }
 

@@ -32,6 +32,9 @@ struct PrefixLookup;
 enum class RandomStream : std::uint8_t { kRouter, kPrefill, kPrefillFallback, kDecode, kDecodeFallback };
 inline constexpr std::size_t kRandomStreams = 5;
 
+// What policies may take from pd.scratch/1 for one choice.
+inline constexpr std::uint64_t kScratchBytes = 4U << 20U;
+
 // One per request; used by one thread at a time.
 struct RoutingContext {
   std::string request_id;
@@ -58,6 +61,7 @@ struct RoutingContext {
   const Fleet* fleet = nullptr;
   const PrefixLookup* prefix = nullptr;
   std::pmr::memory_resource* scratch = nullptr;  // pd.scratch/1
+  std::uint64_t scratch_left = 0;                // bytes that policies may still take from it
 
   // Makes every sequence of this request from one seed.
   void seed_random(std::uint64_t seed) {

@@ -36,6 +36,19 @@ SelectError mixed_engines(const ModelPods& model) {
                       model.name)};
 }
 
+// Pods that are not ready, and followers of a group, do not count.
+bool ready_engines_differ(const Fleet& fleet, const ModelPods& model) {
+  const std::optional<std::string>* first = nullptr;
+  for (const std::uint32_t index : model.pods) {
+    const Pod& pod = fleet.pods()[index];
+    const bool ready = pod.slot->health.load(std::memory_order_relaxed) == PodHealth::kReady;
+    if (!ready || is_follower(pod.spec)) continue;
+    if (first == nullptr) first = &pod.spec.engine;
+    if (*first != pod.spec.engine) return true;
+  }
+  return false;
+}
+
 SelectError no_scored_pair(const ModelPods& model) {
   return {SelectErrorKind::kNoPrefill,
           fmt::format("no roleset of model {} has both a prefill and a decode pod with a score: the "
@@ -88,16 +101,17 @@ boost::system::result<Decision, SelectError> Router::select(RoutingContext& cont
                                                             SelectScratch& scratch) const {
   const ModelPods* model = fleet.find_model(context.body->model);
   if (model == nullptr) return unknown_model(fleet, context.body->model);
-  if (!model->one_engine) return mixed_engines(*model);
+  if (!model->one_engine && ready_engines_differ(fleet, *model)) return mixed_engines(*model);
   if (auto error = collect_candidates(context, fleet, *model, scratch)) return std::move(*error);
 
   scratch.policy_memory.release();
   context.scratch = &scratch.policy_memory;
+  context.scratch_left = kScratchBytes;
   context.fleet = &fleet;
   prepare_prompt(context, scratch);
   prepare_request(context, scratch);
   std::optional<PrefixLookup> lookup;
-  if (index != nullptr && (policies_->uses() & PD_USES_PREFIX)) {
+  if (index != nullptr) {
     lookup.emplace(PrefixLookup{*index, prefix_salt(model->name, context.body->cache_salt),
                                 scratch.prefix});
     context.prefix = &*lookup;

@@ -48,6 +48,7 @@ class Log {
  public:
   explicit Log(LogFormat format) : json_(format == LogFormat::kJson) {}
 
+  void debug(const std::string& text) const { spdlog::debug("{}", shown(text)); }
   void info(const std::string& text) const { spdlog::info("{}", shown(text)); }
   void warn(const std::string& text) const { spdlog::warn("{}", shown(text)); }
   void error(const std::string& text) const { spdlog::error("{}", shown(text)); }
@@ -62,7 +63,7 @@ void log_of_plugin(const Log& log, std::string_view source, std::uint32_t severi
                    std::string_view message) {
   const std::string text = fmt::format("{}: {}", source, printable_text(message));
   switch (severity) {
-    case PD_LOG_DEBUG: return spdlog::debug("{}", text);
+    case PD_LOG_DEBUG: return log.debug(text);
     case PD_LOG_WARNING: return log.warn(text);
     case PD_LOG_ERROR: return log.error(text);
     case PD_LOG_HOST_MISBEHAVING: return log.error("the host broke the contract: " + text);

@@ -125,8 +125,7 @@ class Vllm final : public Engine {
       const auto key = field.key();
       od::value value = field.value();
       if (key == "error" && !is_null(value)) {
-        return HandoffFault{true, fmt::format("the answer is an error: {}",
-                                              value.raw_json_token().substr(0, 200))};
+        return HandoffFault{true, fmt::format("the answer is an error: {}", text_of(value))};
       }
       if (key != "kv_transfer_params") continue;
       od::object object;
@@ -152,6 +151,16 @@ class Vllm final : public Engine {
   }
 
  private:
+  // The beginning of a value's JSON text, for people.
+  static std::string_view text_of(od::value& value) {
+    std::string_view text = value.raw_json_token();
+    od::object object;
+    if (value.get_object().get(object) == simdjson::SUCCESS) {
+      static_cast<void>(object.raw_json().get(text));
+    }
+    return text.substr(0, 300);
+  }
+
   static bool is_null(od::value& value) { return trimmed(value.raw_json_token()) == "null"; }
 
   std::string with_host(std::string_view parameters, const ParameterCheck& check,

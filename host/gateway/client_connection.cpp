@@ -6,6 +6,7 @@
 
 #include "host/gateway/exchange.h"
 #include "host/gateway/model_pages.h"
+#include "host/gateway/request_identity.h"
 #include "host/http/head_writer.h"
 
 namespace pd {
@@ -117,7 +118,7 @@ void ClientConnection::route() {
   }
   if (head.framing == http::Framing::kNone ||
       (head.framing == http::Framing::kLength && head.content_length == 0)) {
-    return answer(missing_body(), {});
+    return refuse(missing_body());
   }
   exchange_ = Exchange::admit(worker_, *this, chat ? Api::kChatCompletions : Api::kCompletions);
   if (exchange_ == nullptr) {
@@ -134,7 +135,7 @@ void ClientConnection::route_models() {
   if (head.framing != http::Framing::kNone) return refuse(unexpected_body(head.method));
   const auto& state = worker_.routing().get();
   auto page = model_page(*state->fleet, head.path);
-  if (!page) return answer(page.error(), {});
+  if (!page) return refuse(page.error());
   answer(200, {}, "application/json", std::move(*page));
 }
 
@@ -217,11 +218,17 @@ void ClientConnection::client_left() {
 // Answers a request whose rest will not be read.
 void ClientConnection::refuse(const GatewayError& error) {
   must_close_ = must_close_ || parser_.state() != http::ParseState::kDone;
+  std::string id;
   if (exchange_ != nullptr) {
     auto exchange = std::move(exchange_);
+    id = exchange->request_id();
     exchange->refused(error);
+  } else {
+    id = request_id_of(parser_.head(), worker_.random());
   }
-  answer(error, {});
+  std::string fields;
+  http::append_field(fields, "x-request-id", id);
+  answer(error, fields);
 }
 
 void ClientConnection::answer(const GatewayError& error, std::string_view fields) {

@@ -10,6 +10,9 @@ namespace {
 // Answers up to this size are read whole before the client sees any of them.
 constexpr std::size_t kMostHeldBytes = 256 * 1024;
 
+// The most of a stream's first line that is waited for.
+constexpr std::size_t kMostHeldLine = 4096;
+
 // How long an engine may keep a stream open behind its [DONE].
 constexpr std::chrono::milliseconds kAfterDone(500);
 
@@ -63,7 +66,20 @@ void DecodePhase::collect(std::span<char> payload, bool done) {
 }
 
 void DecodePhase::relay(std::string_view payload, bool done) {
-  if (is_event_stream_) watcher_.feed(payload);
+  if (is_event_stream_) {
+    watcher_.feed(payload);
+    if (!handed_out_) {
+      // Nothing is handed out before the first line is whole: an engine may begin a stream of status
+      // 200 with an error, and then another pod can still take over.
+      held_.append(payload);
+      if (!watcher_.line_seen() && !done && held_.size() < kMostHeldLine) return leg_->resume();
+      if (watcher_.error()) {
+        return fail({FailureKind::kEngineError, {}, 0,
+                     fmt::format("the stream began with an error: {}", held_.substr(0, 300))});
+      }
+      payload = held_;
+    }
+  }
   if (!handed_out_) begin_relay();
   waiting_for_owner_ = true;
   const bool cut_short = done && is_event_stream_ && !watcher_.done() && !watcher_.finished() &&

@@ -76,6 +76,7 @@ class DecodePhase final : public LegEvents {
   Clock::time_point last_bytes_;
   Clock::time_point done_seen_;
   EngineAnswer answer_;
+  std::string held_;  // of a stream, until its first line is whole
   std::optional<std::uint64_t> content_length_;
   SseWatcher watcher_;
 };

@@ -265,7 +265,6 @@ void Exchange::on_decode_piece(std::string_view payload, bool last) {
     if (!last) return decode_->resume();
     record_->answer_bytes = client_->answer_bytes();
     note_stream_end();
-    report_outcome(decode_->engine_error_seen() ? PD_OUTCOME_DECODE_FAILED : PD_OUTCOME_OK);
     decode_->resume();
     end();
   });
@@ -273,10 +272,17 @@ void Exchange::on_decode_piece(std::string_view payload, bool last) {
 
 void Exchange::note_stream_end() {
   record_->events = decode_->events();
-  if (record_->events < 2) return;
-  const double streaming_ms = milliseconds_since(arrival_) - record_->first_byte_ms;
-  record_->inter_event_ms = streaming_ms / static_cast<double>(record_->events - 1);
-  decision_.decode->slot->averages.note_inter_token_ms(record_->inter_event_ms);
+  if (record_->events > 1) {
+    const double streaming_ms = milliseconds_since(arrival_) - record_->first_byte_ms;
+    record_->inter_event_ms = streaming_ms / static_cast<double>(record_->events - 1);
+    decision_.decode->slot->averages.note_inter_token_ms(record_->inter_event_ms);
+  }
+  if (decode_->engine_error_seen()) {
+    // The engine has told the client itself; for everybody else the request has failed.
+    record_->error_code = "engine_error_event";
+    worker_.metrics().count_leg_fault("decode", record_->decode_pod, "error_event");
+  }
+  report_outcome(decode_->engine_error_seen() ? PD_OUTCOME_DECODE_FAILED : PD_OUTCOME_OK);
 }
 
 void Exchange::on_decode_failed(const LegFailure& failure) {

@@ -31,6 +31,9 @@ class Exchange final : public std::enable_shared_from_this<Exchange>,
   // The body is complete.
   void start(BodyBuffer body);
 
+  // The client's x-request-id, or the one that was made for it.
+  const std::string& request_id() const { return record_->request_id; }
+
   // The connection has refused the request before its body was complete.
   void refused(const GatewayError& error);
 

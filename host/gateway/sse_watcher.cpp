@@ -49,6 +49,8 @@ void SseWatcher::feed(std::string_view bytes) {
 void SseWatcher::end_line() {
   std::string_view line(line_.data(), line_size_);
   line_size_ = 0;
+  line_seen_ = true;
+  if (line == "event: error" || line == "event:error") error_ = true;
   if (line.substr(0, 5) != "data:") return;
   ++events_;
   line.remove_prefix(5);

@@ -16,7 +16,9 @@ class SseWatcher {
 
   std::uint64_t events() const { return events_; }  // data lines so far
   bool done() const { return done_; }                // `data: [DONE]` was seen
-  bool error() const { return error_; }              // a data line whose JSON begins with "error"
+  bool line_seen() const { return line_seen_; }      // some line has ended
+  // A data line whose JSON begins with the key "error", or an event of that name.
+  bool error() const { return error_; }
   bool finished() const { return finished_; }        // some choice had a finish_reason
 
  private:
@@ -29,6 +31,7 @@ class SseWatcher {
   std::array<char, 64> tail_{};          // the end of the last piece
   std::size_t tail_size_ = 0;
   std::uint64_t events_ = 0;
+  bool line_seen_ = false;
   bool done_ = false;
   bool error_ = false;
   bool finished_ = false;

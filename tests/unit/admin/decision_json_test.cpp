@@ -30,9 +30,9 @@ class DecisionJsonTest : public test::SelectionTest {
   // Selects, records, and gives the record as a reader of the admin API gets it.
   json::object decide() {
     const auto decision = select();
-    record_ =
-        record_decision(fleet_, view_.model, router_->policies(), context_, scratch_,
-                        decision ? &*decision : nullptr, decision ? nullptr : &decision.error());
+    const SelectError error = decision ? SelectError{} : decision.error();
+    record_ = record_decision(fleet_, view_.model, router_->policies(), context_, scratch_,
+                              decision ? &*decision : nullptr, decision ? nullptr : &error);
     return json::parse(json::serialize(decision_json("req-\"1\"", record_))).as_object();
   }
 
@@ -100,12 +100,12 @@ TEST_F(DecisionJsonTest, ItHoldsTheInputsThatItWasMadeFrom) {
   set_fleet({p1, d1});
   const std::string text = json::serialize(decide());
   EXPECT_THAT(text, HasSubstr("120.5"));
-  EXPECT_EQ(record_.prefill.requests.at(0), 3);
-  EXPECT_EQ(record_.decode.running.at(0), 4);
-  EXPECT_EQ(record_.decode.pending.at(0), 2);
-  EXPECT_EQ(record_.decode.throughput.at(0), 120.5);
-  EXPECT_EQ(record_.decode.free_gpu_percent.at(0), 60);
-  EXPECT_EQ(record_.decode.drain_rate.at(0), 1.5);
+  EXPECT_EQ(record_.prefill.value(RecordedColumn::kRequests, 0), 3);
+  EXPECT_EQ(record_.decode.value(RecordedColumn::kRunning, 0), 4);
+  EXPECT_EQ(record_.decode.value(RecordedColumn::kPending, 0), 2);
+  EXPECT_EQ(record_.decode.value(RecordedColumn::kThroughput, 0), 120.5);
+  EXPECT_EQ(record_.decode.value(RecordedColumn::kFreeGpuPercent, 0), 60);
+  EXPECT_EQ(record_.decode.value(RecordedColumn::kDrainRate, 0), 1.5);
   EXPECT_EQ(record_.model, "m");
   EXPECT_THAT(record_.policies, HasSubstr("least_request/least_request@3"));
 }

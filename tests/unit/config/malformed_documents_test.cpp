@@ -104,6 +104,8 @@ INSTANTIATE_TEST_SUITE_P(
                Code::kSyntax, "outside a string"},
         Broken{"umlaut_as_escape", "[log]\nlevel = \"\"\"a\\\xc3\xa4\"\"\"\n", 2, Code::kSyntax,
                "\"\xc3\xa4\""},
+        Broken{"umlaut_in_string_behind_number", "[server]\nthreads = 1\"\xc3\xa9\"\n", 2,
+               Code::kSyntax, "server.threads"},
         Broken{"json", "{ \"server\": { \"threads\": 4 } }\n", 1, Code::kSyntax, "not valid TOML"},
         Broken{"yaml", "server:\n  threads: 4\n", 1, Code::kSyntax, "not valid TOML"},
         Broken{"zero_byte", std::string_view("[server]\nthreads = \0 1\n", 23), 2, Code::kSyntax,
