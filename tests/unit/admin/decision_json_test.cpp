@@ -98,8 +98,12 @@ TEST_F(DecisionJsonTest, ItHoldsTheInputsThatItWasMadeFrom) {
   d1.pending = 2;
   d1.drain_rate = 1.5;
   set_fleet({p1, d1});
-  const std::string text = json::serialize(decide());
-  EXPECT_THAT(text, HasSubstr("120.5"));
+  const json::object document = decide();
+  const json::value& inputs = document.at("case").at("pods").at(1);
+  EXPECT_EQ(inputs.at("name"), "d1");
+  EXPECT_EQ(inputs.at("metrics").at("throughput").to_number<double>(), 120.5);
+  EXPECT_EQ(inputs.at("metrics").at("drain_rate").to_number<double>(), 1.5);
+  EXPECT_EQ(inputs.at("inflight").at("pending_decode").to_number<double>(), 2);
   EXPECT_EQ(record_.prefill.value(RecordedColumn::kRequests, 0), 3);
   EXPECT_EQ(record_.decode.value(RecordedColumn::kRunning, 0), 4);
   EXPECT_EQ(record_.decode.value(RecordedColumn::kPending, 0), 2);

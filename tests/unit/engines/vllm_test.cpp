@@ -99,7 +99,7 @@ class VllmTest : public ::testing::TestWithParam<const char*> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Connectors, VllmTest, ::testing::Values("nixl", "shfs"),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& test_case) { return test_case.param; });
 
 TEST_P(VllmTest, IsFoundByItsNames) {
   ASSERT_NE(engine_, nullptr);
@@ -141,7 +141,9 @@ TEST_P(VllmTest, Row148_PrefillOfASmallChatGetsThemToo) {
   expected["ignore_eos"] = true;
   expected["kv_transfer_params"] = json::parse(kAsked);
   json::object out = json::parse(prefill_of(R"({"model":"m","messages":[{}]})")).as_object();
-  if (out.contains("n")) EXPECT_EQ(out["n"], 1);
+  if (out.contains("n")) {
+    EXPECT_EQ(out["n"], 1);
+  }
   out.erase("n");
   EXPECT_EQ(json::value(out), json::value(expected));
 }

@@ -27,14 +27,14 @@ bool is_sane(const std::string& id) {
 }
 
 TEST(RequestIdTest, ASaneIdIsKept) {
-  for (const std::string id :
+  for (const std::string& id :
        {std::string("a"), std::string("req-1/2:3"), std::string(128, 'x'), std::string("!\"#~")}) {
     EXPECT_EQ(id_of(id), id);
   }
 }
 
 TEST(RequestIdTest, OthersAreReplaced) {
-  for (const std::string id :
+  for (const std::string& id :
        {std::string(), std::string(129, 'x'), std::string("a b"), std::string("a\tb"),
         std::string("a\x7f"), std::string("\xC3\xBC"), std::string("a\nb"), std::string("\0", 1)}) {
     const std::string made = id_of(id);

@@ -148,9 +148,9 @@ INSTANTIATE_TEST_SUITE_P(Streams, SseWatcherTest,
                                             ::testing::Values(std::pair{"lf", "\n"},
                                                               std::pair{"crlf", "\r\n"},
                                                               std::pair{"cr", "\r"})),
-                         [](const auto& info) {
-                           return std::string(std::get<0>(info.param).name) + "_" +
-                                  std::get<1>(info.param).first;
+                         [](const auto& test_case) {
+                           return std::string(std::get<0>(test_case.param).name) + "_" +
+                                  std::get<1>(test_case.param).first;
                          });
 
 TEST(SseWatcherEndTest, DoneIsSeenAtTheEndOfItsLine) {

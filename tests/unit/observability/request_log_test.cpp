@@ -56,7 +56,9 @@ TEST(FormatLineTest, WhatWasNotReachedIsNoNumber) {
     const std::string line = without_end(format_line(r, as_json));
     EXPECT_EQ(line.find("nan"), std::string::npos) << line;
     EXPECT_EQ(line.find("inf"), std::string::npos) << line;
-    if (as_json) EXPECT_TRUE(json::parse(line).is_object());
+    if (as_json) {
+      EXPECT_TRUE(json::parse(line).is_object());
+    }
   }
 }
 
@@ -72,7 +74,9 @@ TEST(FormatLineTest, NobodyForgesALine) {
           << "byte " << static_cast<int>(c) << " in " << line;
     }
     EXPECT_EQ(line.find('\xFF'), std::string::npos);
-    if (as_json) EXPECT_TRUE(json::parse(line).is_object());
+    if (as_json) {
+      EXPECT_TRUE(json::parse(line).is_object());
+    }
   }
 }
 
@@ -134,7 +138,7 @@ TEST(DecisionStoreTest, KeepsNoMoreThanItsMemory) {
   for (int i = 0; i < 200; ++i) {
     auto big = std::make_shared<RequestRecord>(record("r" + std::to_string(i)));
     DecisionRecord decision;
-    decision.prefill.scores.assign(1000, 1.0);
+    decision.prefill.columns.assign(1000, 1.0);
     EXPECT_GE(decision.memory(), 8000u);
     big->decisions.push_back(std::move(decision));
     store.add(big);

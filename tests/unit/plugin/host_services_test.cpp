@@ -42,7 +42,9 @@ class HostServicesTest : public test::SelectionTest {
   static const Service* find(const pd_host* host, const char* id) {
     const auto* service = static_cast<const Service*>(host->service(host, id));
     EXPECT_NE(service, nullptr) << id;
-    if (service != nullptr) EXPECT_GE(service->struct_size, sizeof(Service)) << id;
+    if (service != nullptr) {
+      EXPECT_GE(service->struct_size, sizeof(Service)) << id;
+    }
     return service;
   }
 

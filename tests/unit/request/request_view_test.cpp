@@ -311,10 +311,14 @@ class RefusalTest : public ::testing::TestWithParam<Refused> {};
 
 TEST_P(RefusalTest, NamesCodeAndKey) {
   const auto error = error_of(GetParam().api, GetParam().body);
-  if (*GetParam().code != '\0') EXPECT_EQ(error.code, GetParam().code) << error.message;
+  if (*GetParam().code != '\0') {
+    EXPECT_EQ(error.code, GetParam().code) << error.message;
+  }
   EXPECT_EQ(error.param, GetParam().param) << error.message;
   EXPECT_GT(error.message.size(), 10u);
-  if (*GetParam().param != '\0') EXPECT_THAT(error.message, HasSubstr(GetParam().param));
+  if (*GetParam().param != '\0') {
+    EXPECT_THAT(error.message, HasSubstr(GetParam().param));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -388,7 +392,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "max_tokens"},
         Refused{"bool_max", kChat, R"({"model":"m","messages":[{}],"max_completion_tokens":true})",
                 "", "max_completion_tokens"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test_case) { return test_case.param.name; });
 
 TEST(RefusalTextTest, AnEmptyListOfMessagesIsRefused) {
   EXPECT_EQ(error_of(kChat, R"({"model":"m","messages":[]})").param, "messages");
@@ -543,7 +547,9 @@ TEST(SizeTest, AroundFiveHundredMembersNothingBreaks) {
     const PaddedBody body(body_with_members(members));
     RequestReader reader;
     RequestView view;
-    if (reader.read(kText, body.view(), view)) EXPECT_EQ(view.members.size(), members);
+    if (reader.read(kText, body.view(), view)) {
+      EXPECT_EQ(view.members.size(), members);
+    }
   }
 }
 
@@ -559,8 +565,12 @@ TEST(SizeTest, DeepNestingIsTakenOrRefusedNeverACrash) {
       RequestReader reader;
       RequestView view;
       const auto result = reader.read(kChat, body.view(), view);
-      if (depth <= 100) EXPECT_TRUE(result) << depth;
-      if (!result) EXPECT_EQ(result.error().code, "invalid_json") << depth;
+      if (depth <= 100) {
+        EXPECT_TRUE(result) << depth;
+      }
+      if (!result) {
+        EXPECT_EQ(result.error().code, "invalid_json") << depth;
+      }
     }
   }
 }

@@ -101,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(
                    100,
                    70,
                    {70, 50}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test_case) { return test_case.param.name; });
 
 TEST_F(RouterTest, DecodeRequestSpreadIsInclusive) {
   set_fleet(with_prefill({decode_pod("d1", "rs1", 0), decode_pod("d2", "rs1", 15)}));

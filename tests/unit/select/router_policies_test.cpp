@@ -204,7 +204,9 @@ TEST_F(RouterPoliciesTest, AReasonThatTheTableDoesNotHaveIsNotTrusted) {
   const auto decision =
       select();  // either reading is safe; the row must stay in the table's bounds
   for (const auto reason : scratch_.decode.reasons) EXPECT_LE(reason, 2u);
-  if (!decision) EXPECT_EQ(decision.error().kind, SelectErrorKind::kNoDecode);
+  if (!decision) {
+    EXPECT_EQ(decision.error().kind, SelectErrorKind::kNoDecode);
+  }
 }
 
 TEST_F(RouterPoliciesTest, PlusInfinityIsALastResortNotAFailure) {

@@ -197,7 +197,7 @@ INSTANTIATE_TEST_SUITE_P(
                "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" + kOk,
                200, "hello"},
         Answer{"error_status", "HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy", 503, "busy"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test_case) { return test_case.param.name; });
 
 TEST_F(LegTest, LargeAnswersComeWhole) {
   std::string body;
