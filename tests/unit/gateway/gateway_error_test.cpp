@@ -143,7 +143,7 @@ TEST(GatewayErrorTest, TheSseEventStandsOnAFreshLine) {
   for (const auto& error : every_error()) {
     const std::string text = to_sse_event(error);
     EXPECT_EQ(text.front(), '\n');
-    EXPECT_EQ(error_in(data_of_event(text)).at("code"), error.code);
+    EXPECT_EQ(std::string(error_in(data_of_event(text)).at("code").as_string()), error.code);
   }
 }
 
