@@ -33,6 +33,7 @@ TEST_F(RouterTest, Row53_PrefixCacheGivesEveryRolesetAnEntryAndHashes) {
 }
 
 TEST_F(RouterTest, Row54_ThePodWithThePrefixWins) {
+  settings_.prefill_stddev_factor = 100;
   choice_.prefill = "prefix_cache";
   set_fleet(with_decode(
       {prefill_pod("pod1", "rs1", 2), prefill_pod("pod2", "rs1"), prefill_pod("pod3", "rs2")}));
