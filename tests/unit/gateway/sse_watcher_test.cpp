@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <random>
 #include <string>
 #include <vector>
@@ -33,6 +34,10 @@ struct Stream {
   std::string text;  // with LF
   Seen expected;
 };
+
+void PrintTo(const Stream& stream, std::ostream* out) {
+  *out << stream.name;
+}
 
 std::string chunk(const std::string& content, const std::string& finish) {
   return R"(data: {"id":"chatcmpl-t1","object":"chat.completion.chunk","created":1700000000,)"

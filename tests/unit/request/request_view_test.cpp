@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <string>
 #include <string_view>
 
@@ -306,6 +307,10 @@ struct Refused {
   const char* code;
   const char* param;
 };
+
+void PrintTo(const Refused& refused, std::ostream* out) {
+  *out << refused.name;
+}
 
 class RefusalTest : public ::testing::TestWithParam<Refused> {};
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <ostream>
 
 #include "tests/unit/select/router_fixture.h"
 
@@ -27,6 +28,10 @@ struct DecodeCase {
   double max_requests, max_throughput, max_free;
   std::vector<double> free;
 };
+
+void PrintTo(const DecodeCase& decode_case, std::ostream* out) {
+  *out << decode_case.name;
+}
 
 class DecodeImbalanceTest : public RouterTest, public ::testing::WithParamInterface<DecodeCase> {};
 

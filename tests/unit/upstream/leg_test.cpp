@@ -6,6 +6,7 @@
 #include <chrono>
 #include <future>
 #include <optional>
+#include <ostream>
 
 #include "tests/unit/upstream/scripted_pod.h"
 
@@ -164,6 +165,10 @@ struct Answer {
   int status;
   std::string body;
 };
+
+void PrintTo(const Answer& answer, std::ostream* out) {
+  *out << answer.name;
+}
 
 class LegAnswerTest : public LegTest, public ::testing::WithParamInterface<Answer> {};
 
