@@ -21,7 +21,9 @@ std::string identity_of(const PodSpec& spec, const std::string& address) {
                      spec.roleset.value_or("\t"), spec.engine.value_or("\t"));
 }
 
-pd_str to_pd_str(std::string_view text) { return {text.data(), text.size()}; }
+pd_str to_pd_str(std::string_view text) {
+  return {text.data(), text.size()};
+}
 
 // Fills what policies see. The pod must not move afterwards.
 void fill_abi(Pod& pod) {
@@ -109,8 +111,9 @@ std::shared_ptr<const Fleet> Fleet::build(std::vector<PodSpec> specs, PodSlots& 
 }
 
 const ModelPods* Fleet::find_model(std::string_view name) const {
-  const auto it = std::lower_bound(models_.begin(), models_.end(), name,
-                                   [](const ModelPods& m, std::string_view n) { return m.name < n; });
+  const auto it =
+      std::lower_bound(models_.begin(), models_.end(), name,
+                       [](const ModelPods& m, std::string_view n) { return m.name < n; });
   return it != models_.end() && it->name == name ? &*it : nullptr;
 }
 

@@ -1,5 +1,5 @@
-// The fleet as one immutable snapshot: pods, grouped by model and by roleset. Discovery builds a new
-// one when anything changes; whoever holds a snapshot keeps its pods, slots and columns alive.
+// The fleet as one immutable snapshot: pods, grouped by model and by roleset. Discovery builds a
+// new one when anything changes; whoever holds a snapshot keeps its pods, slots and columns alive.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,10 @@ struct Pod {
   std::uint32_t index = 0;    // in Fleet::pods(), and its row in the engine columns
   std::uint32_t roleset = 0;  // in ModelPods::rolesets; meaningful for candidates only
   std::shared_ptr<PodSlot> slot;
-  std::string address;        // host:port, brackets around an IPv6 host
+  std::string address;  // host:port, brackets around an IPv6 host
   std::vector<pd_str> label_keys;
   std::vector<pd_str> label_values;
-  pd_pod abi{};               // what policies see; points into this pod
+  pd_pod abi{};  // what policies see; points into this pod
 
   // Who this pod is in the prefix index.
   PodKey prefix_key() const { return make_pod_key(slot->number, slot->incarnation); }
@@ -37,8 +37,8 @@ struct ModelPods {
   std::vector<std::uint32_t> pods;     // all, as indices into Fleet::pods()
   std::vector<std::uint32_t> prefill;  // those with a roleset, the role and an HTTP server
   std::vector<std::uint32_t> decode;
-  std::vector<std::string> rolesets;   // names; index = Pod::roleset
-  bool one_engine = true;              // no two pods name different engines
+  std::vector<std::string> rolesets;  // names; index = Pod::roleset
+  bool one_engine = true;             // no two pods name different engines
 };
 
 class Fleet {

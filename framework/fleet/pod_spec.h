@@ -1,4 +1,5 @@
-// What a discovery source says of one pod. Text as given: an absent label differs from an empty one.
+// What a discovery source says of one pod. Text as given: an absent label differs from an empty
+// one.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ struct PodSpec {
   std::uint16_t port = 0;
   std::string metrics_path = "/metrics";
   std::optional<std::uint16_t> metrics_port;  // where it is not `port`
-  std::optional<std::string> group_index;    // rank of a pod that spans nodes; "0" serves HTTP
+  std::optional<std::string> group_index;     // rank of a pod that spans nodes; "0" serves HTTP
   std::optional<std::string> replica_index;
   std::map<std::string, std::string> labels;
 

@@ -42,7 +42,8 @@ void EngineColumns::copy_row(std::size_t pod, const EngineColumns& from, std::si
     columns_[c][pod].store(from.columns_[c][from_pod].load(std::memory_order_relaxed),
                            std::memory_order_relaxed);
   }
-  for (std::uint32_t s = 0; s < kMaxWantedSeries; ++s) store_series(s, pod, from.series(s, from_pod));
+  for (std::uint32_t s = 0; s < kMaxWantedSeries; ++s)
+    store_series(s, pod, from.series(s, from_pod));
   sampled_at_[pod].store(from.sampled_at(from_pod), std::memory_order_relaxed);
 }
 

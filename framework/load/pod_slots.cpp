@@ -4,10 +4,14 @@ namespace pd {
 
 std::string_view health_name(PodHealth health) {
   switch (health) {
-    case PodHealth::kPending: return "pending";
-    case PodHealth::kReady: return "ready";
-    case PodHealth::kUnready: return "unready";
-    case PodHealth::kDraining: return "draining";
+    case PodHealth::kPending:
+      return "pending";
+    case PodHealth::kReady:
+      return "ready";
+    case PodHealth::kUnready:
+      return "unready";
+    case PodHealth::kDraining:
+      return "draining";
   }
   return "";
 }

@@ -1,5 +1,6 @@
-// What this host itself counts of each pod: requests in their legs, chosen pods, completions, health.
-// A slot belongs to one incarnation of a pod and dies with it; its counters are plain atomics.
+// What this host itself counts of each pod: requests in their legs, chosen pods, completions,
+// health. A slot belongs to one incarnation of a pod and dies with it; its counters are plain
+// atomics.
 #pragma once
 
 #include <atomic>

@@ -20,12 +20,12 @@ inline constexpr std::string_view kDecodePolicyConductor = "conductor";
 
 // Metrics of one pod and maxima of its batch, for one scoring.
 struct DecodePodInput {
-  double running_reqs = 0;       // active decode requests, pending ones included
-  double throughput = 0;         // generated tokens per second
-  double free_gpu_percent = 100; // 100 - KV use in percent, at least 0.1
-  double max_request_count = 1;  // largest of the candidates; above 0
-  double max_throughput = 1;     // likewise
-  double max_free_gpu_usage = 1; // likewise
+  double running_reqs = 0;        // active decode requests, pending ones included
+  double throughput = 0;          // generated tokens per second
+  double free_gpu_percent = 100;  // 100 - KV use in percent, at least 0.1
+  double max_request_count = 1;   // largest of the candidates; above 0
+  double max_throughput = 1;      // likewise
+  double max_free_gpu_usage = 1;  // likewise
 };
 
 // Immutable; shared by all threads.

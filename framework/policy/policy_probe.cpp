@@ -15,7 +15,9 @@ namespace {
 constexpr std::uint32_t kPods = 3;
 constexpr double kUnscored = std::numeric_limits<double>::quiet_NaN();
 
-pd_str text(std::string_view s) { return {s.data(), s.size()}; }
+pd_str text(std::string_view s) {
+  return {s.data(), s.size()};
+}
 
 // Three pods, a request and their columns, with plausible values.
 class ProbeFleet {
@@ -23,22 +25,28 @@ class ProbeFleet {
   ProbeFleet() {
     static constexpr std::array<std::string_view, kPods> kNames{"probe-0", "probe-1", "probe-2"};
     for (std::uint32_t i = 0; i < kPods; ++i) {
-      pods_[i] = pd_pod{sizeof(pd_pod),           i,
-                        i + 1,                    text(kNames[i]),
-                        text("probe"),            text("vllm"),
-                        text("127.0.0.1:8000"),   PD_ROLE_COMBINED,
-                        0,                        nullptr,
+      pods_[i] = pd_pod{sizeof(pd_pod),
+                        i,
+                        i + 1,
+                        text(kNames[i]),
+                        text("probe"),
+                        text("vllm"),
+                        text("127.0.0.1:8000"),
+                        PD_ROLE_COMBINED,
+                        0,
+                        nullptr,
                         nullptr};
       pod_pointers_[i] = &pods_[i];
     }
     load_.struct_size = sizeof(pd_load);
     for (const double* pd_load::*column :
-         {&pd_load::running, &pd_load::waiting, &pd_load::throughput, &pd_load::kv_usage,
-          &pd_load::kv_blocks, &pd_load::kv_block_tokens, &pd_load::prefill_time_ms,
-          &pd_load::drain_rate, &pd_load::prefill_prealloc, &pd_load::decode_prealloc,
-          &pd_load::sample_age_s, &pd_load::prefill_requests, &pd_load::decode_requests,
-          &pd_load::pending_decode, &pd_load::prefill_tokens, &pd_load::decode_tokens,
-          &pd_load::idle_s, &pd_load::ttft_ms, &pd_load::inter_token_ms, &pd_load::error_rate}) {
+         {&pd_load::running,         &pd_load::waiting,        &pd_load::throughput,
+          &pd_load::kv_usage,        &pd_load::kv_blocks,      &pd_load::kv_block_tokens,
+          &pd_load::prefill_time_ms, &pd_load::drain_rate,     &pd_load::prefill_prealloc,
+          &pd_load::decode_prealloc, &pd_load::sample_age_s,   &pd_load::prefill_requests,
+          &pd_load::decode_requests, &pd_load::pending_decode, &pd_load::prefill_tokens,
+          &pd_load::decode_tokens,   &pd_load::idle_s,         &pd_load::ttft_ms,
+          &pd_load::inter_token_ms,  &pd_load::error_rate}) {
       load_.*column = fractions_.data();
     }
     context_.scratch = &scratch_;
@@ -113,8 +121,14 @@ std::string failed(const std::string& policy, PluginMessage& message) {
 
 std::optional<std::string> probe_policy(const PrefillScorePolicy& policy) {
   ProbeFleet fleet;
-  const pd_prefill_batch batch{sizeof(pd_prefill_batch), 0, &fleet.candidates(), fleet.counts(),
-                               2.0, fleet.percents(), fleet.counts(), fleet.counts()};
+  const pd_prefill_batch batch{sizeof(pd_prefill_batch),
+                               0,
+                               &fleet.candidates(),
+                               fleet.counts(),
+                               2.0,
+                               fleet.percents(),
+                               fleet.counts(),
+                               fleet.counts()};
   PluginMessage message;
   auto scorer = policy.prepare(fleet.request(), batch, message);
   if (!scorer || !scorer->score(fleet.scores(), message)) return failed(policy.name(), message);
@@ -123,8 +137,15 @@ std::optional<std::string> probe_policy(const PrefillScorePolicy& policy) {
 
 std::optional<std::string> probe_policy(const DecodeScorePolicy& policy) {
   ProbeFleet fleet;
-  const pd_decode_batch batch{sizeof(pd_decode_batch), 0, &fleet.candidates(), fleet.counts(),
-                              fleet.percents(), fleet.percents(), 2.0, 100.0, 100.0};
+  const pd_decode_batch batch{sizeof(pd_decode_batch),
+                              0,
+                              &fleet.candidates(),
+                              fleet.counts(),
+                              fleet.percents(),
+                              fleet.percents(),
+                              2.0,
+                              100.0,
+                              100.0};
   PluginMessage message;
   if (!policy.score(fleet.request(), batch, fleet.scores(), message)) {
     return failed(policy.name(), message);

@@ -44,7 +44,8 @@ class Builder {
   // [policy.NAME] tables that belong to no registered policy are most likely misspelled.
   void check_option_tables() {
     for (const auto& [name, options] : choice_.options) {
-      if (resolve_prefill_policy(registry_, name) || resolve_decode_policy(registry_, name)) continue;
+      if (resolve_prefill_policy(registry_, name) || resolve_decode_policy(registry_, name))
+        continue;
       errors_.push_back(fmt::format("[policy.{}]: {}", name,
                                     resolve_decode_policy(registry_, name).error().message));
     }
@@ -67,12 +68,12 @@ class Builder {
       for (const PolicyError& error : values.error()) errors_.push_back(error.message);
       return nullptr;
     }
-    auto services =
-        std::make_shared<HostServices>(environment_, fmt::format("{} {}", stage, entry.name), stream);
+    auto services = std::make_shared<HostServices>(environment_,
+                                                   fmt::format("{} {}", stage, entry.name), stream);
     auto instance = PolicyInstance::create(entry, role, *values, limits_, std::move(services));
     if (!instance) {
-      errors_.push_back(fmt::format("policy {} could not be created: {}", entry.name,
-                                    instance.error().message));
+      errors_.push_back(
+          fmt::format("policy {} could not be created: {}", entry.name, instance.error().message));
       return nullptr;
     }
     return std::move(*instance);
@@ -94,15 +95,15 @@ boost::system::result<std::shared_ptr<const PolicySet>, std::vector<std::string>
   auto set = std::make_shared<PolicySet>();
   set->generation_ = generation;
   set->prefill_ = builder.prefill(choice.prefill, "prefill.policy", RandomStream::kPrefill);
-  set->prefill_fallback_ =
-      choice.prefill_fallback == choice.prefill
-          ? set->prefill_
-          : builder.prefill(choice.prefill_fallback, "prefill.fallback", RandomStream::kPrefillFallback);
+  set->prefill_fallback_ = choice.prefill_fallback == choice.prefill
+                               ? set->prefill_
+                               : builder.prefill(choice.prefill_fallback, "prefill.fallback",
+                                                 RandomStream::kPrefillFallback);
   set->decode_ = builder.decode(choice.decode, "decode.policy", RandomStream::kDecode);
-  set->decode_fallback_ =
-      choice.decode_fallback == choice.decode
-          ? set->decode_
-          : builder.decode(choice.decode_fallback, "decode.fallback", RandomStream::kDecodeFallback);
+  set->decode_fallback_ = choice.decode_fallback == choice.decode
+                              ? set->decode_
+                              : builder.decode(choice.decode_fallback, "decode.fallback",
+                                               RandomStream::kDecodeFallback);
   builder.check_option_tables();
   if (!builder.errors().empty()) return std::move(builder.errors());
 

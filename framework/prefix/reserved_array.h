@@ -37,8 +37,8 @@ class ReservedArray {
     void* pages = ::mmap(nullptr, size * sizeof(T), PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (pages == MAP_FAILED) return false;
-    // Reads are scattered over the whole array: with small pages most of them miss the TLB as well as
-    // the cache. A refusal costs speed only.
+    // Reads are scattered over the whole array: with small pages most of them miss the TLB as well
+    // as the cache. A refusal costs speed only.
     static_cast<void>(::madvise(pages, size * sizeof(T), MADV_HUGEPAGE));
     data_ = static_cast<T*>(pages);
     size_ = size;

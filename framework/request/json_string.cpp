@@ -45,8 +45,12 @@ std::optional<std::uint32_t> hex4(std::string_view s, std::size_t at) {
   return value;
 }
 
-bool is_high_surrogate(std::uint32_t unit) { return unit >= 0xD800 && unit < 0xDC00; }
-bool is_low_surrogate(std::uint32_t unit) { return unit >= 0xDC00 && unit < 0xE000; }
+bool is_high_surrogate(std::uint32_t unit) {
+  return unit >= 0xD800 && unit < 0xDC00;
+}
+bool is_low_surrogate(std::uint32_t unit) {
+  return unit >= 0xDC00 && unit < 0xE000;
+}
 
 // Reads the escape "\uXXXX" at `at` (of the backslash), with its second half if it is a pair.
 // Returns the bytes read, 0 when malformed.
@@ -77,16 +81,35 @@ bool append_unescaped(std::string_view escaped, std::string& out) {
     if (slash + 1 >= escaped.size()) return false;
     std::size_t length = 2;
     switch (escaped[slash + 1]) {
-      case '"': out.push_back('"'); break;
-      case '\\': out.push_back('\\'); break;
-      case '/': out.push_back('/'); break;
-      case 'b': out.push_back('\b'); break;
-      case 'f': out.push_back('\f'); break;
-      case 'n': out.push_back('\n'); break;
-      case 'r': out.push_back('\r'); break;
-      case 't': out.push_back('\t'); break;
-      case 'u': length = append_unicode_escape(escaped, slash, out); break;
-      default: return false;
+      case '"':
+        out.push_back('"');
+        break;
+      case '\\':
+        out.push_back('\\');
+        break;
+      case '/':
+        out.push_back('/');
+        break;
+      case 'b':
+        out.push_back('\b');
+        break;
+      case 'f':
+        out.push_back('\f');
+        break;
+      case 'n':
+        out.push_back('\n');
+        break;
+      case 'r':
+        out.push_back('\r');
+        break;
+      case 't':
+        out.push_back('\t');
+        break;
+      case 'u':
+        length = append_unicode_escape(escaped, slash, out);
+        break;
+      default:
+        return false;
     }
     if (length == 0) return false;
     at = slash + length;

@@ -10,8 +10,9 @@ RequestError invalid_json(std::size_t offset, std::string_view reason) {
 }
 
 RequestError body_is_no_object(std::size_t offset) {
-  return {"invalid_json", "",
-          fmt::format("the request body must be a JSON object: byte {} does not begin one", offset)};
+  return {
+      "invalid_json", "",
+      fmt::format("the request body must be a JSON object: byte {} does not begin one", offset)};
 }
 
 RequestError too_many_members(std::size_t limit) {
@@ -27,10 +28,11 @@ RequestError duplicate_key(std::string_view key, std::size_t offset) {
 }
 
 RequestError reserved_key(std::string_view key, std::size_t offset) {
-  return {"reserved_key", std::string(key),
-          fmt::format("the key \"{}\" at byte {} steers the hand-off between pods and is set by the "
-                      "gateway; leave it out",
-                      key, offset)};
+  return {
+      "reserved_key", std::string(key),
+      fmt::format("the key \"{}\" at byte {} steers the hand-off between pods and is set by the "
+                  "gateway; leave it out",
+                  key, offset)};
 }
 
 RequestError missing_key(std::string_view key, std::string_view needed) {

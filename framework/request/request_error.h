@@ -1,4 +1,5 @@
-// Why a client's request body is refused before any pod sees it: always the client's to mend (HTTP 400).
+// Why a client's request body is refused before any pod sees it: always the client's to mend (HTTP
+// 400).
 #pragma once
 
 #include <cstddef>
@@ -8,9 +9,9 @@
 namespace pd {
 
 struct RequestError {
-  std::string_view code;   // stable, for clients: "invalid_json", "duplicate_key", ...
-  std::string param;       // the key at fault, or empty
-  std::string message;     // what was found, where, and what is allowed
+  std::string_view code;  // stable, for clients: "invalid_json", "duplicate_key", ...
+  std::string param;      // the key at fault, or empty
+  std::string message;    // what was found, where, and what is allowed
 };
 
 // Each builds the error of one kind; `offset` counts bytes from the start of the body.

@@ -54,7 +54,9 @@ std::string_view name_of(ControlKey key) {
   return {};
 }
 
-bool steers_hand_off(ControlKey key) { return key >= ControlKey::kKvTransferParams; }
+bool steers_hand_off(ControlKey key) {
+  return key >= ControlKey::kKvTransferParams;
+}
 
 // Is `token` a number as JSON writes it? Of any size: what it means is the engine's business.
 bool is_json_number(std::string_view token) {
@@ -81,7 +83,9 @@ bool is_json_number(std::string_view token) {
   return at == token.size();
 }
 
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+bool is_space(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
 
 // Leaves the reading function with a typed error; caught in RequestReader::read, never outside.
 struct Refused {
@@ -91,19 +95,26 @@ struct Refused {
 // What the value at `token` is, for error texts.
 std::string_view describe(std::string_view token) {
   switch (token.empty() ? '\0' : token.front()) {
-    case '"': return "a string";
-    case '{': return "an object";
-    case '[': return "a list";
+    case '"':
+      return "a string";
+    case '{':
+      return "an object";
+    case '[':
+      return "a list";
     case 't':
-    case 'f': return "a boolean";
-    case 'n': return "null";
-    default: return "a number";
+    case 'f':
+      return "a boolean";
+    case 'n':
+      return "null";
+    default:
+      return "a number";
   }
 }
 
 class Reading {
  public:
-  Reading(Api api, std::string_view body, RequestView& view) : api_(api), body_(body), view_(view) {}
+  Reading(Api api, std::string_view body, RequestView& view)
+      : api_(api), body_(body), view_(view) {}
 
   void run(od::document& document) {
     document_ = &document;
@@ -160,8 +171,8 @@ class Reading {
     if (key == ControlKey::kNone || !read_control(key, value, token, begin)) check_value(value);
   }
 
-  // simdjson steps over values that nobody reads without looking into them: look, so that what is no
-  // JSON is refused here and not by an engine in the middle of a hand-off.
+  // simdjson steps over values that nobody reads without looking into them: look, so that what is
+  // no JSON is refused here and not by an engine in the middle of a hand-off.
   void check_value(od::value& value) {
     const std::string_view token = trimmed(value.raw_json_token());
     switch (check(value.type())) {
@@ -179,7 +190,9 @@ class Reading {
           check_value(element);
         }
         break;
-      case od::json_type::string: check_string(token.substr(1, token.size() - 2)); break;
+      case od::json_type::string:
+        check_string(token.substr(1, token.size() - 2));
+        break;
       case od::json_type::number:
         if (!is_json_number(token)) throw_broken();
         break;
@@ -229,16 +242,28 @@ class Reading {
     }
     if (is_null || steers_hand_off(key)) return false;  // clients write null for "not given"
     switch (key) {
-      case ControlKey::kStream: view_.stream = read_bool(key, value, token, begin); break;
+      case ControlKey::kStream:
+        view_.stream = read_bool(key, value, token, begin);
+        break;
       case ControlKey::kUseBeamSearch:
         if (read_bool(key, value, token, begin)) view_.many_prompts = true;
         break;
       case ControlKey::kN:
-      case ControlKey::kBestOf: read_choices(key, value, token, begin); break;
-      case ControlKey::kMaxTokens: read_max_tokens(key, value, token, begin, false); break;
-      case ControlKey::kMaxCompletionTokens: read_max_tokens(key, value, token, begin, true); break;
-      case ControlKey::kPriority: view_.priority = read_integer(key, value, token, begin); break;
-      case ControlKey::kCacheSalt: view_.cache_salt = trimmed(token); return false;
+      case ControlKey::kBestOf:
+        read_choices(key, value, token, begin);
+        break;
+      case ControlKey::kMaxTokens:
+        read_max_tokens(key, value, token, begin, false);
+        break;
+      case ControlKey::kMaxCompletionTokens:
+        read_max_tokens(key, value, token, begin, true);
+        break;
+      case ControlKey::kPriority:
+        view_.priority = read_integer(key, value, token, begin);
+        break;
+      case ControlKey::kCacheSalt:
+        view_.cache_salt = trimmed(token);
+        return false;
       case ControlKey::kPrompt:
         if (api_ != Api::kCompletions) return false;
         read_prompt(value, token, begin);
@@ -247,7 +272,8 @@ class Reading {
         if (api_ != Api::kChatCompletions) return false;
         read_messages(value, token, begin);
         break;
-      default: return false;
+      default:
+        return false;
     }
     return true;
   }
@@ -411,8 +437,8 @@ class Reading {
     return {begin, end, PromptSegment::Kind::kRaw};
   }
 
-  // Where the list or object that was just read to its end ends: behind its bracket, in front of which
-  // the next token stands.
+  // Where the list or object that was just read to its end ends: behind its bracket, in front of
+  // which the next token stands.
   std::uint32_t here() const {
     const char* next = nullptr;
     const bool more = document_->current_location().get(next) == simdjson::SUCCESS;
@@ -517,9 +543,14 @@ void RequestView::append_prompt(std::string& out) const {
     first = false;
     const std::string_view text = body.substr(segment.begin, segment.end - segment.begin);
     switch (segment.kind) {
-      case PromptSegment::Kind::kString: append_unescaped(text, out); break;
-      case PromptSegment::Kind::kRaw: out.append(text); break;
-      case PromptSegment::Kind::kNothing: break;
+      case PromptSegment::Kind::kString:
+        append_unescaped(text, out);
+        break;
+      case PromptSegment::Kind::kRaw:
+        out.append(text);
+        break;
+      case PromptSegment::Kind::kNothing:
+        break;
     }
   }
 }

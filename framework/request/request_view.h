@@ -74,11 +74,11 @@ struct RequestView {
   bool many_prompts = false;                       // a list of prompts, or a beam search
   std::optional<std::uint64_t> max_output_tokens;  // max_completion_tokens, else max_tokens
   std::int64_t priority = 0;
-  std::string_view cache_salt;                     // raw JSON text, or empty
-  std::uint64_t prompt_token_ids = 0;              // ids in the prompt, when it is a list of them
-  std::vector<BodyMember> members;                 // in the order of the body
-  std::uint32_t object_begin = 0;                  // offset of '{'
-  std::uint32_t object_end = 0;                    // offset of the matching '}'
+  std::string_view cache_salt;         // raw JSON text, or empty
+  std::uint64_t prompt_token_ids = 0;  // ids in the prompt, when it is a list of them
+  std::vector<BodyMember> members;     // in the order of the body
+  std::uint32_t object_begin = 0;      // offset of '{'
+  std::uint32_t object_end = 0;        // offset of the matching '}'
   std::vector<PromptSegment> prompt;
 
   // The member with this key, or nullptr.
@@ -90,8 +90,8 @@ struct RequestView {
   // Tokens of the prompt: as many as the client gave ids, else one for four bytes.
   std::uint64_t estimated_prompt_tokens() const;
 
-  // The text that prefixes are computed from, where it stands in the body as it is; nothing where it
-  // has to be put together.
+  // The text that prefixes are computed from, where it stands in the body as it is; nothing where
+  // it has to be put together.
   std::optional<std::string_view> prompt_in_place() const;
 
   // Appends the text that prefixes are computed from (the reference's message extraction).

@@ -1,5 +1,6 @@
-// Everything that one choice of pods may depend on, besides the fleet: the request, the time, chance
-// and what earlier attempts learned. Policies see it as a pd_request; host services look here.
+// Everything that one choice of pods may depend on, besides the fleet: the request, the time,
+// chance and what earlier attempts learned. Policies see it as a pd_request; host services look
+// here.
 #pragma once
 
 #include <array>
@@ -29,7 +30,13 @@ struct PrefixLookup;
 
 // Which instance draws from which sequence of the request, so that exchanging one policy does not
 // change what another one draws.
-enum class RandomStream : std::uint8_t { kRouter, kPrefill, kPrefillFallback, kDecode, kDecodeFallback };
+enum class RandomStream : std::uint8_t {
+  kRouter,
+  kPrefill,
+  kPrefillFallback,
+  kDecode,
+  kDecodeFallback
+};
 inline constexpr std::size_t kRandomStreams = 5;
 
 // What policies may take from pd.scratch/1 for one choice.
@@ -42,10 +49,10 @@ struct RoutingContext {
   std::string_view session;  // session key of the client, or empty
   const RequestView* body = nullptr;
   const HeaderSource* headers = nullptr;
-  std::uint64_t arrival_ns = 0;  // monotonic
-  std::uint64_t now_ns = 0;      // time of this decision
+  std::uint64_t arrival_ns = 0;                         // monotonic
+  std::uint64_t now_ns = 0;                             // time of this decision
   std::array<DecisionRandom, kRandomStreams> random{};  // see seed_random()
-  bool dry_run = false;  // a probe, replay or explanation
+  bool dry_run = false;                                 // a probe, replay or explanation
   bool shuffle = true;  // false: ties go to the first candidate in the fleet's order
   std::uint32_t attempt = 1;
   std::vector<std::uint64_t> tried_pods;  // incarnations of pods that failed this request

@@ -81,8 +81,9 @@ void gather_rows(BatchColumns& batch, const CandidateTable& table, std::uint64_t
     batch.rows.push_back(row);
     batch.pods.push_back(&table.pods[row]->abi);
   }
-  batch.candidates = pd_candidates{sizeof(pd_candidates), static_cast<std::uint32_t>(batch.rows.size()),
-                                   batch.pods.data(), &batch.load, fleet_generation};
+  batch.candidates =
+      pd_candidates{sizeof(pd_candidates), static_cast<std::uint32_t>(batch.rows.size()),
+                    batch.pods.data(), &batch.load, fleet_generation};
 }
 
 bool score_batch(BatchColumns& batch, CandidateTable& table, const PolicyInstance& policy,

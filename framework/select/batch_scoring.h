@@ -14,8 +14,8 @@ namespace pd {
 void gather_rows(BatchColumns& batch, const CandidateTable& table, std::uint64_t fleet_generation,
                  bool (*wanted)(const CandidateTable& table, std::uint32_t row));
 
-// Refers to something that runs one policy call into fresh scores and gives false on an error. Unlike
-// std::function it allocates nothing; what it refers to must outlive it.
+// Refers to something that runs one policy call into fresh scores and gives false on an error.
+// Unlike std::function it allocates nothing; what it refers to must outlive it.
 class ScoreCall {
  public:
   template <class Call>

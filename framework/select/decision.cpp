@@ -18,14 +18,22 @@ std::string stage_name(std::uint8_t stages) {
 
 std::string_view drop_name(Drop drop) {
   switch (drop) {
-    case Drop::kNone: return "";
-    case Drop::kOverload: return "overload";
-    case Drop::kNan: return "nan";
-    case Drop::kRoleset: return "roleset";
-    case Drop::kNotReady: return "not_ready";
-    case Drop::kTried: return "tried";
-    case Drop::kImbalance: return "imbalance";
-    case Drop::kExcluded: return "excluded";
+    case Drop::kNone:
+      return "";
+    case Drop::kOverload:
+      return "overload";
+    case Drop::kNan:
+      return "nan";
+    case Drop::kRoleset:
+      return "roleset";
+    case Drop::kNotReady:
+      return "not_ready";
+    case Drop::kTried:
+      return "tried";
+    case Drop::kImbalance:
+      return "imbalance";
+    case Drop::kExcluded:
+      return "excluded";
   }
   return "";
 }

@@ -24,9 +24,9 @@ std::string stage_name(std::uint8_t stages);
 // Why a candidate got no score.
 enum class Drop : std::uint8_t {
   kNone,
-  kOverload,   // far more requests than the others
-  kNan,        // neither its policy nor the fallback gave a score
-  kRoleset,    // its roleset lacks the other role
+  kOverload,  // far more requests than the others
+  kNan,       // neither its policy nor the fallback gave a score
+  kRoleset,   // its roleset lacks the other role
   kNotReady,
   kTried,      // failed this request before
   kImbalance,  // a fast path chose another pod

@@ -24,7 +24,8 @@ class Extremes {
       equals_ = 1;
     } else if (value == least_) {
       ++equals_;
-      if (context_.shuffle && context_.stream(RandomStream::kRouter).below(equals_) == 0) row_ = row;
+      if (context_.shuffle && context_.stream(RandomStream::kRouter).below(equals_) == 0)
+        row_ = row;
     }
   }
 

@@ -23,7 +23,9 @@ void score_cold_pods(CandidateTable& table) {
   }
 }
 
-double known_or(double value, double otherwise) { return std::isnan(value) ? otherwise : value; }
+double known_or(double value, double otherwise) {
+  return std::isnan(value) ? otherwise : value;
+}
 
 pd_decode_batch fill_batch(BatchColumns& batch, const CandidateTable& table) {
   batch.requests.clear();
@@ -34,14 +36,10 @@ pd_decode_batch fill_batch(BatchColumns& batch, const CandidateTable& table) {
     batch.throughput.push_back(known_or(table.throughput[row], 0));
     batch.free_gpu_percent.push_back(table.free_gpu_percent[row]);
   }
-  return {sizeof(pd_decode_batch),
-          0,
-          &batch.candidates,
-          batch.requests.data(),
-          batch.throughput.data(),
-          batch.free_gpu_percent.data(),
-          table.max_requests,
-          table.max_throughput,
+  return {sizeof(pd_decode_batch), 0,
+          &batch.candidates,       batch.requests.data(),
+          batch.throughput.data(), batch.free_gpu_percent.data(),
+          table.max_requests,      table.max_throughput,
           table.max_free_gpu};
 }
 
@@ -55,9 +53,8 @@ DecodeScoreRun score_decode_pods(const PolicySet& policies, const Fleet& fleet,
   if ((policy.entry().policy.flags & PD_POLICY_NO_SHORTCUTS) == 0) score_cold_pods(table);
 
   BatchColumns& batch = scratch.decode_batch;
-  gather_rows(batch, table, fleet.generation(), [](const CandidateTable& t, std::uint32_t row) {
-    return std::isnan(t.scores[row]);
-  });
+  gather_rows(batch, table, fleet.generation(),
+              [](const CandidateTable& t, std::uint32_t row) { return std::isnan(t.scores[row]); });
   gather_load_columns(batch, table, policies.uses(), fleet, context.now_ns, settings);
   const pd_decode_batch abi_batch = fill_batch(batch, table);
 
@@ -70,13 +67,11 @@ DecodeScoreRun score_decode_pods(const PolicySet& policies, const Fleet& fleet,
   auto by_fallback = [&](pd_scores& scores) {
     return policies.decode_fallback().score(scratch.request, abi_batch, scores, message);
   };
-  run.fallback_used =
-      score_batch(batch, table, policy.instance(), by_policy, by_fallback, run.tag);
+  run.fallback_used = score_batch(batch, table, policy.instance(), by_policy, by_fallback, run.tag);
   pick_best(table, rolesets, context);
   run.max_score = table.max_score;
-  run.empty = std::all_of(table.picks.begin(), table.picks.end(), [](const RolesetPick& pick) {
-    return pick.row == RolesetPick::kNone;
-  });
+  run.empty = std::all_of(table.picks.begin(), table.picks.end(),
+                          [](const RolesetPick& pick) { return pick.row == RolesetPick::kNone; });
   return run;
 }
 

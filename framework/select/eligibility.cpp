@@ -47,15 +47,14 @@ void add_available(const RoutingContext& context, std::span<const Pod> pods,
 
 std::size_t count_available(const RoutingContext& context, std::span<const Pod> pods,
                             const std::vector<std::uint32_t>& list) {
-  return static_cast<std::size_t>(
-      std::count_if(list.begin(), list.end(), [&](std::uint32_t index) {
-        return availability(context, pods[index]) == Drop::kNone;
-      }));
+  return static_cast<std::size_t>(std::count_if(list.begin(), list.end(), [&](std::uint32_t index) {
+    return availability(context, pods[index]) == Drop::kNone;
+  }));
 }
 
 // Says what each roleset lacks, so that an operator knows where to look.
-SelectError no_pair(const RoutingContext& context, std::span<const Pod> pods, const ModelPods& model,
-                    const SelectScratch& scratch) {
+SelectError no_pair(const RoutingContext& context, std::span<const Pod> pods,
+                    const ModelPods& model, const SelectScratch& scratch) {
   const std::size_t prefill = count_available(context, pods, model.prefill);
   const std::size_t decode = count_available(context, pods, model.decode);
   std::string lacking;

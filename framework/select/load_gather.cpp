@@ -104,7 +104,9 @@ constexpr std::array<LoadColumn, 20> kLoadColumns{{
        return static_cast<double>(pod.slot->decode_tokens.load(std::memory_order_relaxed));
      }},
     {PD_USES_IDLE_TIME, &pd_load::idle_s,
-     [](const SampleReader& samples, const Pod& pod) { return pod.slot->averages.idle_s(samples.now_ns()); }},
+     [](const SampleReader& samples, const Pod& pod) {
+       return pod.slot->averages.idle_s(samples.now_ns());
+     }},
     {PD_USES_OUTCOME_AVERAGES, &pd_load::ttft_ms,
      [](const SampleReader&, const Pod& pod) { return pod.slot->averages.ttft_ms(); }},
     {PD_USES_OUTCOME_AVERAGES, &pd_load::inter_token_ms,
@@ -117,7 +119,8 @@ constexpr std::array<LoadColumn, 20> kLoadColumns{{
 
 void gather_prefill_load(CandidateTable& table) {
   table.requests.clear();
-  for (const Pod* pod : table.pods) table.requests.push_back(own_count(pod->slot->prefill_requests));
+  for (const Pod* pod : table.pods)
+    table.requests.push_back(own_count(pod->slot->prefill_requests));
 }
 
 void gather_decode_load(CandidateTable& table, const Fleet& fleet, std::uint64_t now_ns,
@@ -136,7 +139,9 @@ void gather_decode_load(CandidateTable& table, const Fleet& fleet, std::uint64_t
   }
 }
 
-void gather_maxima(CandidateTable& table) { table.max_requests = max_of(table, table.requests); }
+void gather_maxima(CandidateTable& table) {
+  table.max_requests = max_of(table, table.requests);
+}
 
 void gather_decode_maxima(CandidateTable& table) {
   table.max_requests = max_of(table, table.requests);

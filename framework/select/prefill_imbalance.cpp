@@ -8,8 +8,7 @@ namespace {
 // One of the rows whose count is `least`, drawn uniformly.
 std::uint32_t draw_row(const std::vector<double>& counts, double least, RoutingContext& context) {
   const auto equals = static_cast<std::uint32_t>(std::count(counts.begin(), counts.end(), least));
-  std::uint32_t skip =
-      context.shuffle ? context.stream(RandomStream::kRouter).below(equals) : 0;
+  std::uint32_t skip = context.shuffle ? context.stream(RandomStream::kRouter).below(equals) : 0;
   for (std::uint32_t row = 0;; ++row) {
     if (counts[row] == least && skip-- == 0) return row;
   }

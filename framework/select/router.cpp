@@ -16,7 +16,9 @@
 namespace pd {
 namespace {
 
-pd_str to_pd_str(std::string_view text) { return {text.data(), text.size()}; }
+pd_str to_pd_str(std::string_view text) {
+  return {text.data(), text.size()};
+}
 
 SelectError unknown_model(const Fleet& fleet, std::string_view model) {
   std::string known;
@@ -30,10 +32,11 @@ SelectError unknown_model(const Fleet& fleet, std::string_view model) {
 }
 
 SelectError mixed_engines(const ModelPods& model) {
-  return {SelectErrorKind::kMixedEngines,
-          fmt::format("the pods of model {} name different engines; a hand-off needs one engine, so "
-                      "give all pods of the model the same",
-                      model.name)};
+  return {
+      SelectErrorKind::kMixedEngines,
+      fmt::format("the pods of model {} name different engines; a hand-off needs one engine, so "
+                  "give all pods of the model the same",
+                  model.name)};
 }
 
 // Pods that are not ready, and followers of a group, do not count.
@@ -50,10 +53,11 @@ bool ready_engines_differ(const Fleet& fleet, const ModelPods& model) {
 }
 
 SelectError no_scored_pair(const ModelPods& model) {
-  return {SelectErrorKind::kNoPrefill,
-          fmt::format("no roleset of model {} has both a prefill and a decode pod with a score: the "
-                      "policies excluded or failed to score the rest",
-                      model.name)};
+  return {
+      SelectErrorKind::kNoPrefill,
+      fmt::format("no roleset of model {} has both a prefill and a decode pod with a score: the "
+                  "policies excluded or failed to score the rest",
+                  model.name)};
 }
 
 // The ids of a prompt that is one list of token ids; empty for any other prompt.
@@ -112,8 +116,8 @@ boost::system::result<Decision, SelectError> Router::select(RoutingContext& cont
   prepare_request(context, scratch);
   std::optional<PrefixLookup> lookup;
   if (index != nullptr) {
-    lookup.emplace(PrefixLookup{*index, prefix_salt(model->name, context.body->cache_salt),
-                                scratch.prefix});
+    lookup.emplace(
+        PrefixLookup{*index, prefix_salt(model->name, context.body->cache_salt), scratch.prefix});
     context.prefix = &*lookup;
   }
 
@@ -134,8 +138,8 @@ boost::system::result<Decision, SelectError> Router::select(RoutingContext& cont
   if (choose_prefill) drop_overloaded(scratch.prefill, settings_.prefill_stddev_factor);
   PrefillScoring prefill(*policies_, fleet, settings_, context, scratch);
   decision.fallback_used = prefill.score(model->rolesets.size());
-  const DecodeScoreRun decode = score_decode_pods(*policies_, fleet, settings_, context, scratch,
-                                                  model->rolesets.size());
+  const DecodeScoreRun decode =
+      score_decode_pods(*policies_, fleet, settings_, context, scratch, model->rolesets.size());
   decision.fallback_used = decision.fallback_used || decode.fallback_used;
 
   const auto roleset = choose_roleset(context, scratch);
@@ -182,8 +186,8 @@ void Router::prepare_prompt(RoutingContext& context, SelectScratch& scratch) con
   }
   context.prompt_bytes = context.prompt.size();
   if (policies_->uses() & PD_USES_PREFIX) {
-    hash_prefix(std::as_bytes(std::span(context.prompt)), settings_.block_size,
-                settings_.hash_seed, context.block_hashes);
+    hash_prefix(std::as_bytes(std::span(context.prompt)), settings_.block_size, settings_.hash_seed,
+                context.block_hashes);
   }
 }
 
@@ -192,7 +196,8 @@ void Router::prepare_request(const RoutingContext& context, SelectScratch& scrat
   pd_request& request = scratch.request;
   request = pd_request{};
   request.struct_size = sizeof(pd_request);
-  request.flags = (body.stream ? PD_REQUEST_STREAM : 0U) | (context.dry_run ? PD_REQUEST_DRY_RUN : 0U);
+  request.flags =
+      (body.stream ? PD_REQUEST_STREAM : 0U) | (context.dry_run ? PD_REQUEST_DRY_RUN : 0U);
   request.host_data = &context;
   request.request_id = to_pd_str(context.request_id);
   request.model = to_pd_str(body.model);

@@ -32,7 +32,7 @@ struct CandidateTable {
   std::vector<double> scores;          // NaN where there is none
   std::vector<double> match_percent;   // prefill, when the prefix is used
   // decode only
-  std::vector<double> running;     // active requests as known; NaN for a cold pod
+  std::vector<double> running;  // active requests as known; NaN for a cold pod
   std::vector<double> pending;
   std::vector<double> throughput;  // NaN: not known
   std::vector<double> free_gpu_percent;

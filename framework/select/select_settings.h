@@ -6,7 +6,7 @@
 namespace pd {
 
 struct SelectSettings {
-  double prefill_min_spread = 16;       // strict: a larger spread of requests sends to the least loaded
+  double prefill_min_spread = 16;  // strict: a larger spread of requests sends to the least loaded
   double prefill_stddev_factor = 1;     // overload filter: mean + factor * sample deviation
   double decode_min_spread = 16;        // a spread of this many requests or more
   double throughput_min_spread = 2048;  // strict, tokens per second

@@ -68,8 +68,8 @@ json::object policy_in_use(const Policy& policy) {
   const PolicyEntry& entry = policy.entry();
   return {{"name", entry.name},
           {"description", entry.description},
-          {"plugin", entry.plugin == nullptr ? json::value(nullptr)
-                                             : json::value(entry.plugin->facts().id)},
+          {"plugin",
+           entry.plugin == nullptr ? json::value(nullptr) : json::value(entry.plugin->facts().id)},
           {"counters", counters_of(policy.instance().counters())}};
 }
 
@@ -101,8 +101,8 @@ std::vector<std::string> missing_pairs(const Fleet& fleet) {
       any = any || (ready(model.prefill, r) && ready(model.decode, r));
     }
     if (!any) {
-      missing.push_back(fmt::format("model {}: no roleset has a ready prefill and a ready decode pod",
-                                    model.name));
+      missing.push_back(fmt::format(
+          "model {}: no roleset has a ready prefill and a ready decode pod", model.name));
     }
   }
   return missing;
@@ -185,17 +185,16 @@ AdminAnswer AdminPages::plugins() const {
   json::array list;
   for (const auto& plugin : registry_.plugins()) {
     const PluginFacts& facts = plugin->facts();
-    list.push_back(json::object{
-        {"id", facts.id},
-        {"version", facts.version},
-        {"file", facts.path},
-        {"real_file", facts.real_path},
-        {"sha256", facts.sha256},
-        {"abi", fmt::format("{}.{}", facts.abi_major, facts.abi_minor)},
-        {"build", facts.build},
-        {"decode_policies", names(facts.decode_policies)},
-        {"prefill_policies", names(facts.prefill_policies)},
-        {"warnings", names(facts.warnings)}});
+    list.push_back(json::object{{"id", facts.id},
+                                {"version", facts.version},
+                                {"file", facts.path},
+                                {"real_file", facts.real_path},
+                                {"sha256", facts.sha256},
+                                {"abi", fmt::format("{}.{}", facts.abi_major, facts.abi_minor)},
+                                {"build", facts.build},
+                                {"decode_policies", names(facts.decode_policies)},
+                                {"prefill_policies", names(facts.prefill_policies)},
+                                {"warnings", names(facts.warnings)}});
   }
   const PluginUnloadCounts counts = plugin_unload_counts();
   return as_json({{"plugins", std::move(list)},

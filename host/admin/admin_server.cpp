@@ -2,8 +2,8 @@
 
 #include <unistd.h>
 
-#include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/basic_stream.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
@@ -24,7 +24,8 @@ constexpr std::size_t kMostBodyBytes = 64 * 1024;
 // One connection; kept alive by its pending operation.
 class AdminSession : public std::enable_shared_from_this<AdminSession> {
  public:
-  AdminSession(boost::asio::basic_stream_socket<ListenProtocol> socket, const AdminServer::Handler& handler)
+  AdminSession(boost::asio::basic_stream_socket<ListenProtocol> socket,
+               const AdminServer::Handler& handler)
       : stream_(std::move(socket)), handler_(handler) {}
 
   void read() {
@@ -101,12 +102,12 @@ void AdminServer::stop() {
 }
 
 void AdminServer::accept() {
-  acceptor_.async_accept([this](const error_code& error,
-                                boost::asio::basic_stream_socket<ListenProtocol> socket) {
-    if (error == boost::asio::error::operation_aborted) return;
-    if (!error) std::make_shared<AdminSession>(std::move(socket), handler_)->read();
-    accept();
-  });
+  acceptor_.async_accept(
+      [this](const error_code& error, boost::asio::basic_stream_socket<ListenProtocol> socket) {
+        if (error == boost::asio::error::operation_aborted) return;
+        if (!error) std::make_shared<AdminSession>(std::move(socket), handler_)->read();
+        accept();
+      });
 }
 
 }  // namespace pd

@@ -1,5 +1,5 @@
-// The admin port: health, metrics and what this host knows, for operators and probes. A thread of its
-// own, so that it answers while the workers are busy.
+// The admin port: health, metrics and what this host knows, for operators and probes. A thread of
+// its own, so that it answers while the workers are busy.
 #pragma once
 
 #include <boost/asio/io_context.hpp>

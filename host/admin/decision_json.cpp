@@ -91,8 +91,7 @@ void add_case_pods(const DecisionRecord& record, const StageRecord& stage, json:
     if (stage.decode) {
       set_if_known(metrics, "running", stage.value(RecordedColumn::kRunning, i));
       set_if_known(metrics, "throughput", stage.value(RecordedColumn::kThroughput, i));
-      set_if_known(metrics, "kv_usage",
-                   1 - stage.value(RecordedColumn::kFreeGpuPercent, i) / 100);
+      set_if_known(metrics, "kv_usage", 1 - stage.value(RecordedColumn::kFreeGpuPercent, i) / 100);
       set_if_known(metrics, "drain_rate", stage.value(RecordedColumn::kDrainRate, i));
       inflight["pending_decode"] = stage.value(RecordedColumn::kPending, i);
     } else {

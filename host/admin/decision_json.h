@@ -1,5 +1,5 @@
-// A recorded decision as JSON, in the shape of the decision format: what was chosen, by which stage and
-// scores, and the case that it was chosen from. The prompt is not part of it.
+// A recorded decision as JSON, in the shape of the decision format: what was chosen, by which stage
+// and scores, and the case that it was chosen from. The prompt is not part of it.
 #pragma once
 
 #include <boost/json/object.hpp>

@@ -5,8 +5,8 @@
 
 namespace pd {
 
-// Prints the effective configuration with the source of each value, loads the plugins and builds the
-// policies, and says what is wrong. Listens on nothing. Gives the exit code.
+// Prints the effective configuration with the source of each value, loads the plugins and builds
+// the policies, and says what is wrong. Listens on nothing. Gives the exit code.
 int check(const std::string& config, bool json);
 
 }  // namespace pd

@@ -62,7 +62,8 @@ void set_metrics_address(const std::string& url, PodSpec& spec) {
 
 std::string no_plugin(const LoadedPlugins& loaded) {
   return fmt::format(
-      "no policy plugin was loaded, and this host has no policy compiled in; looked for lib*.so in: "
+      "no policy plugin was loaded, and this host has no policy compiled in; looked for lib*.so "
+      "in: "
       "{} (plugins.directories)",
       joined(loaded.folders));
 }
@@ -94,8 +95,8 @@ boost::system::result<PolicySetup, std::vector<std::string>> set_up_policies(
   }
   InstanceLimits limits;
   limits.worker_count = workers;
-  auto policies =
-      PolicySet::build(*setup.registry, policy_choice(settings, file), limits, setup.environment, 1);
+  auto policies = PolicySet::build(*setup.registry, policy_choice(settings, file), limits,
+                                   setup.environment, 1);
   if (!policies) {
     errors = std::move(policies.error());
     errors.insert(errors.end(), refusals.begin(), refusals.end());
@@ -111,9 +112,10 @@ boost::system::result<PolicySetup, std::vector<std::string>> set_up_policies(
   }
   for (const PodSettings& pod : settings.fleet.pods) {
     if (pod.role != ConfiguredRole::kCombined) continue;
-    setup.warnings.push_back(fmt::format("pod {} has the role combined: it is scraped and shown, but "
-                                         "not chosen, because every choice is a pair of pods",
-                                         pod.name));
+    setup.warnings.push_back(
+        fmt::format("pod {} has the role combined: it is scraped and shown, but "
+                    "not chosen, because every choice is a pair of pods",
+                    pod.name));
   }
   return setup;
 }

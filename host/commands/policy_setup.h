@@ -26,8 +26,8 @@ struct PolicySetup {
   std::vector<std::string> warnings;
 };
 
-// Loads every plugin of the configured folders and builds the configured policies; or lists all that
-// is wrong, one text each. A plugin that is refused is a warning as long as nothing needs it.
+// Loads every plugin of the configured folders and builds the configured policies; or lists all
+// that is wrong, one text each. A plugin that is refused is a warning as long as nothing needs it.
 boost::system::result<PolicySetup, std::vector<std::string>> set_up_policies(
     const Settings& settings, const std::string& file, std::uint32_t workers,
     std::shared_ptr<const HostEnvironment> environment);

@@ -26,14 +26,14 @@
 namespace pd {
 namespace {
 
-// Lines wait in a ring and are written by a thread of spdlog's; when it is full the oldest go, since
-// logging must never stop traffic.
+// Lines wait in a ring and are written by a thread of spdlog's; when it is full the oldest go,
+// since logging must never stop traffic.
 void start_logging(const LogSettings& settings) {
   constexpr std::size_t kLines = 8192;
   spdlog::init_thread_pool(kLines, 1);
   auto sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
-  auto logger = std::make_shared<spdlog::async_logger>("pd", sink, spdlog::thread_pool(),
-                                                       spdlog::async_overflow_policy::overrun_oldest);
+  auto logger = std::make_shared<spdlog::async_logger>(
+      "pd", sink, spdlog::thread_pool(), spdlog::async_overflow_policy::overrun_oldest);
   logger->set_pattern(settings.format == LogFormat::kJson
                           ? R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l","event":%v})"
                           : "%Y-%m-%d %H:%M:%S.%e %l %v");
@@ -63,12 +63,18 @@ void log_of_plugin(const Log& log, std::string_view source, std::uint32_t severi
                    std::string_view message) {
   const std::string text = fmt::format("{}: {}", source, printable_text(message));
   switch (severity) {
-    case PD_LOG_DEBUG: return log.debug(text);
-    case PD_LOG_WARNING: return log.warn(text);
-    case PD_LOG_ERROR: return log.error(text);
-    case PD_LOG_HOST_MISBEHAVING: return log.error("the host broke the contract: " + text);
-    case PD_LOG_PLUGIN_MISBEHAVING: return log.error("plugin misbehaving: " + text);
-    default: return log.info(text);
+    case PD_LOG_DEBUG:
+      return log.debug(text);
+    case PD_LOG_WARNING:
+      return log.warn(text);
+    case PD_LOG_ERROR:
+      return log.error(text);
+    case PD_LOG_HOST_MISBEHAVING:
+      return log.error("the host broke the contract: " + text);
+    case PD_LOG_PLUGIN_MISBEHAVING:
+      return log.error("plugin misbehaving: " + text);
+    default:
+      return log.info(text);
   }
 }
 
@@ -105,7 +111,8 @@ class Signals {
   int fd_ = -1;
 };
 
-// Every stream needs two descriptors: take all that the hard limit allows, and say when it is short.
+// Every stream needs two descriptors: take all that the hard limit allows, and say when it is
+// short.
 void raise_descriptor_limit(const LimitSettings& limits, const Log& log) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -113,13 +120,15 @@ void raise_descriptor_limit(const LimitSettings& limits, const Log& log) {
   ::setrlimit(RLIMIT_NOFILE, &limit);
   const rlim_t needed = limits.connections + 2ULL * limits.concurrent_requests;
   if (limit.rlim_max < needed) {
-    log.warn(fmt::format("the limit of open files is {}, but limits.connections and "
-                         "limits.concurrent_requests can need {}; raise it (ulimit -n)",
-                         limit.rlim_max, needed));
+    log.warn(
+        fmt::format("the limit of open files is {}, but limits.connections and "
+                    "limits.concurrent_requests can need {}; raise it (ulimit -n)",
+                    limit.rlim_max, needed));
   }
 }
 
-void write_ports_file(const std::string& path, const std::string& gateway, const std::string& admin) {
+void write_ports_file(const std::string& path, const std::string& gateway,
+                      const std::string& admin) {
   const std::string part = path + ".part";
   std::ofstream(part) << fmt::format("{{\"gateway\":\"{}\",\"admin\":\"{}\"}}\n", gateway, admin);
   std::rename(part.c_str(), path.c_str());
@@ -209,8 +218,8 @@ class Host {
 
   std::optional<int> open_ports() {
     const Settings& settings = loaded_.settings;
-    environment_.reset(new GatewayEnvironment{settings, routing_, *index_, *recorder_,
-                                              *request_log_, metrics_});
+    environment_.reset(
+        new GatewayEnvironment{settings, routing_, *index_, *recorder_, *request_log_, metrics_});
     metrics_.set_sources({&routing_, index_.get(), recorder_.get(), request_log_.get(),
                           &environment_->requests_in_progress, &environment_->connections_open});
     pages_ = std::make_unique<AdminPages>(*environment_, *decisions_, *setup_.registry);

@@ -12,7 +12,9 @@ void BodyEditor::replace(ControlKey key, std::string_view value) {
   edits_.push_back({key, {}, value});
 }
 
-void BodyEditor::remove(ControlKey key) { edits_.push_back({key, {}, {}}); }
+void BodyEditor::remove(ControlKey key) {
+  edits_.push_back({key, {}, {}});
+}
 
 const BodyEditor::Edit* BodyEditor::edit_of(ControlKey key) const {
   if (key == ControlKey::kNone) return nullptr;

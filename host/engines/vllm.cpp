@@ -54,7 +54,8 @@ bool has_blocks(od::value& value) {
 }
 
 std::string_view trimmed(std::string_view token) {
-  while (!token.empty() && token.find_last_of(" \t\r\n") == token.size() - 1) token.remove_suffix(1);
+  while (!token.empty() && token.find_last_of(" \t\r\n") == token.size() - 1)
+    token.remove_suffix(1);
   return token;
 }
 
@@ -153,12 +154,12 @@ class Vllm final : public Engine {
  private:
   // The beginning of a value's JSON text, for people.
   static std::string_view text_of(od::value& value) {
-    std::string_view text = value.raw_json_token();
+    const std::string_view text = value.raw_json_token();
     od::object object;
-    if (value.get_object().get(object) == simdjson::SUCCESS) {
-      static_cast<void>(object.raw_json().get(text));
-    }
-    return text.substr(0, 300);
+    std::string_view whole;
+    const bool is_object = value.get_object().get(object) == simdjson::SUCCESS &&
+                           object.raw_json().get(whole) == simdjson::SUCCESS;
+    return (is_object ? whole : text).substr(0, 300);
   }
 
   static bool is_null(od::value& value) { return trimmed(value.raw_json_token()) == "null"; }
@@ -166,7 +167,8 @@ class Vllm final : public Engine {
   std::string with_host(std::string_view parameters, const ParameterCheck& check,
                         const std::string& host) const {
     if (check.host_seen && !check.host_null && !always_set_host_) return std::string(parameters);
-    if (!check.host_seen) return fmt::format(R"({{"remote_host":"{}",{})", host, parameters.substr(1));
+    if (!check.host_seen)
+      return fmt::format(R"({{"remote_host":"{}",{})", host, parameters.substr(1));
     const auto at = static_cast<std::size_t>(check.host_value.data() - parameters.data());
     return fmt::format(R"({}"{}"{})", parameters.substr(0, at), host,
                        parameters.substr(at + check.host_value.size()));

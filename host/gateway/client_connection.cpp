@@ -156,8 +156,8 @@ void ClientConnection::begin_body() {
   feed_body();
 }
 
-// Takes body bytes out of the input buffer: all of a chunked body, the beginning of one whose length
-// is known.
+// Takes body bytes out of the input buffer: all of a chunked body, the beginning of one whose
+// length is known.
 void ClientConnection::feed_body() {
   const std::size_t limit = static_cast<std::size_t>(worker_.environment().settings.limits.body);
   while (begin_ < end_) {
@@ -193,8 +193,7 @@ void ClientConnection::read_body_directly() {
         reading_ = false;
         if (phase_ != Phase::kBody) return;
         if (error) return close();
-        const http::FeedResult fed =
-            parser_.feed(std::span(body_.data.get() + body_.size, size));
+        const http::FeedResult fed = parser_.feed(std::span(body_.data.get() + body_.size, size));
         if (fed.state == http::ParseState::kError) return refuse(from_http_error(*fed.error));
         body_.size += fed.payload.size();
         if (fed.state == http::ParseState::kDone) return body_complete();
@@ -383,7 +382,8 @@ void ClientConnection::check_deadlines(Worker::Clock::time_point now) {
       if (in_phase > kLingerTime) close();
       return;
     case Phase::kExchange:
-    case Phase::kClosed: return;
+    case Phase::kClosed:
+      return;
   }
 }
 

@@ -93,9 +93,9 @@ class ClientConnection final : public std::enable_shared_from_this<ClientConnect
   Phase phase_ = Phase::kHead;
   bool reading_ = false;
   bool writing_ = false;
-  bool must_close_ = false;     // after the current answer
+  bool must_close_ = false;  // after the current answer
   bool answer_begun_ = false;
-  bool chunked_ = false;        // framing of the current answer
+  bool chunked_ = false;  // framing of the current answer
   bool until_close_ = false;
   std::uint64_t answer_bytes_ = 0;
   std::size_t lingered_ = 0;

@@ -51,9 +51,11 @@ void DecodePhase::collect(std::span<char> payload, bool done) {
     leg_->resume();
     owner_.on_decode_first_byte();
     if (answer_.status >= 500) {
-      return owner_.on_decode_failed({FailureKind::kEngineError, {}, 0,
-                                      fmt::format("status {}: {}", answer_.status,
-                                                  answer_.body.substr(0, 300))});
+      return owner_.on_decode_failed(
+          {FailureKind::kEngineError,
+           {},
+           0,
+           fmt::format("status {}: {}", answer_.status, answer_.body.substr(0, 300))});
     }
     return owner_.on_decode_whole_answer(std::move(answer_));
   }
@@ -69,12 +71,14 @@ void DecodePhase::relay(std::string_view payload, bool done) {
   if (is_event_stream_) {
     watcher_.feed(payload);
     if (!handed_out_) {
-      // Nothing is handed out before the first line is whole: an engine may begin a stream of status
-      // 200 with an error, and then another pod can still take over.
+      // Nothing is handed out before the first line is whole: an engine may begin a stream of
+      // status 200 with an error, and then another pod can still take over.
       held_.append(payload);
       if (!watcher_.line_seen() && !done && held_.size() < kMostHeldLine) return leg_->resume();
       if (watcher_.error()) {
-        return fail({FailureKind::kEngineError, {}, 0,
+        return fail({FailureKind::kEngineError,
+                     {},
+                     0,
                      fmt::format("the stream began with an error: {}", held_.substr(0, 300))});
       }
       payload = held_;
@@ -82,11 +86,13 @@ void DecodePhase::relay(std::string_view payload, bool done) {
   }
   if (!handed_out_) begin_relay();
   waiting_for_owner_ = true;
-  const bool cut_short = done && is_event_stream_ && !watcher_.done() && !watcher_.finished() &&
-                         !watcher_.error();
+  const bool cut_short =
+      done && is_event_stream_ && !watcher_.done() && !watcher_.finished() && !watcher_.error();
   if (cut_short) {
     // The framing ended as if all were well, but the model had not.
-    return owner_.on_decode_truncated({FailureKind::kTruncated, {}, 0,
+    return owner_.on_decode_truncated({FailureKind::kTruncated,
+                                       {},
+                                       0,
                                        fmt::format("the stream ended after {} events without a "
                                                    "finish_reason",
                                                    watcher_.events())},
@@ -107,7 +113,9 @@ void DecodePhase::resume() {
   leg_->resume();
 }
 
-void DecodePhase::on_leg_fault(LegFault fault, const std::string& text) { fail(to_failure(fault, text)); }
+void DecodePhase::on_leg_fault(LegFault fault, const std::string& text) {
+  fail(to_failure(fault, text));
+}
 
 void DecodePhase::check_deadlines(Clock::time_point now) {
   if (leg_->ended() || waiting_for_owner_) return;

@@ -14,8 +14,8 @@
 
 namespace pd {
 
-// Calls come in this order: first_byte, then either whole_answer, or answer and pieces; a failure or
-// a truncation ends it at any point.
+// Calls come in this order: first_byte, then either whole_answer, or answer and pieces; a failure
+// or a truncation ends it at any point.
 class DecodeOwner {
  public:
   virtual void on_decode_first_byte() = 0;

@@ -60,7 +60,8 @@ Exchange::Exchange(Worker& worker, ClientConnection& client, Api api)
   target_ = head.target;
   session_ = session_of(head);
   http::append_forwarded(forwarded_, head);
-  if (!head.find("content-type")) http::append_field(forwarded_, "Content-Type", "application/json");
+  if (!head.find("content-type"))
+    http::append_field(forwarded_, "Content-Type", "application/json");
   http::append_field(forwarded_, "X-Request-Id", record_->request_id);
 }
 
@@ -99,8 +100,8 @@ void Exchange::refused(const GatewayError& error) {
 void Exchange::choose() {
   const auto began = Worker::Clock::now();
   context_.now_ns = nanoseconds(began);
-  auto decision = state_->router->select(context_, *state_->fleet, &worker_.environment().prefix_index,
-                                         worker_.scratch());
+  auto decision = state_->router->select(context_, *state_->fleet,
+                                         &worker_.environment().prefix_index, worker_.scratch());
   record_->selection_ms = milliseconds_since(began);
   record_->attempts = context_.attempt;
   if (!decision) {
@@ -118,8 +119,7 @@ void Exchange::record_choice(const Decision* decision, const SelectError* error)
   const bool known_model = error == nullptr || error->kind != SelectErrorKind::kUnknownModel;
   record_->model = known_model ? view_.model : "unknown";
   if (worker_.environment().settings.decisions.keep == 0) return;
-  record_->decisions.push_back(record_decision(state_->fleet,
-                                               printable_text(view_.model, 200),
+  record_->decisions.push_back(record_decision(state_->fleet, printable_text(view_.model, 200),
                                                state_->router->policies(), context_,
                                                worker_.scratch(), decision, error));
 }
@@ -319,8 +319,8 @@ void Exchange::on_decode_truncated(const LegFailure& failure, std::string_view r
 
 // ---- Ending -------------------------------------------------------------------------------------
 
-// Another pod takes over while nothing was sent to the client: for a failed prefill a new pair, for a
-// failed decode another decode pod with the same hand-off.
+// Another pod takes over while nothing was sent to the client: for a failed prefill a new pair, for
+// a failed decode another decode pod with the same hand-off.
 bool Exchange::try_again(const LegFailure& failure, std::string_view leg, const Pod& pod) {
   note_failure(*state_->fleet, pod, failure.kind);
   worker_.metrics().count_leg_fault(leg, pod.spec.name, failure_name(failure.kind));
@@ -412,7 +412,9 @@ void Exchange::end() {
   worker_.environment().request_log.queue(worker_.index()).push(std::move(record_));
 }
 
-void Exchange::free_body() { worker_.buffers().give_back(std::move(body_)); }
+void Exchange::free_body() {
+  worker_.buffers().give_back(std::move(body_));
+}
 
 // Tells both policies what came of this attempt.
 void Exchange::report_outcome(std::uint32_t result) {

@@ -1,5 +1,6 @@
-// One request on its way: read the body, choose a pair, prefill, hand over, relay the decode answer,
-// and account for it. A client that leaves ends it, except while a hand-off waits to be fetched.
+// One request on its way: read the body, choose a pair, prefill, hand over, relay the decode
+// answer, and account for it. A client that leaves ends it, except while a hand-off waits to be
+// fetched.
 #pragma once
 
 #include <memory>
@@ -18,10 +19,10 @@ namespace pd {
 // Used by its worker's thread. The client's connection holds it while the client waits; its pending
 // legs hold it too.
 class Exchange final : public std::enable_shared_from_this<Exchange>,
-                 public Supervised,
-                 private PrefillOwner,
-                 private DecodeOwner,
-                 private HeaderSource {
+                       public Supervised,
+                       private PrefillOwner,
+                       private DecodeOwner,
+                       private HeaderSource {
  public:
   // Counts the request against limits.concurrent_requests; nullptr when the limit is reached.
   static std::shared_ptr<Exchange> admit(Worker& worker, ClientConnection& client, Api api);

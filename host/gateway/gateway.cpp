@@ -16,8 +16,8 @@ boost::system::result<std::unique_ptr<Gateway>, std::string> Gateway::open(
   gateway->address_ = listeners->address;
   gateway->socket_file_ = listeners->socket_file;
   for (std::uint32_t i = 0; i < workers; ++i) {
-    gateway->workers_.push_back(std::make_unique<Worker>(environment, i, listeners->sockets[i],
-                                                         listeners->protocol));
+    gateway->workers_.push_back(
+        std::make_unique<Worker>(environment, i, listeners->sockets[i], listeners->protocol));
   }
   return gateway;
 }

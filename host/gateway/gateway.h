@@ -15,8 +15,8 @@ namespace pd {
 
 class Gateway {
  public:
-  // Listens on `address` (see listen_on), one socket per worker. An error text names the address and
-  // the reason.
+  // Listens on `address` (see listen_on), one socket per worker. An error text names the address
+  // and the reason.
   static boost::system::result<std::unique_ptr<Gateway>, std::string> open(
       GatewayEnvironment& environment, const std::string& address, std::uint32_t workers);
 

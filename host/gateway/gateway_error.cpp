@@ -14,10 +14,14 @@ constexpr int kRetryAfterSeconds = 1;
 
 std::string_view type_of(int status) {
   switch (status) {
-    case 401: return "authentication_error";
-    case 429: return "rate_limit_error";
-    case 503: return "overloaded_error";
-    default: return status < 500 ? "invalid_request_error" : "api_error";
+    case 401:
+      return "authentication_error";
+    case 429:
+      return "rate_limit_error";
+    case 503:
+      return "overloaded_error";
+    default:
+      return status < 500 ? "invalid_request_error" : "api_error";
   }
 }
 
@@ -48,9 +52,11 @@ GatewayError from_select_error(const SelectError& error) {
       out.param = "model";
       return out;
     }
-    case SelectErrorKind::kMixedEngines: return make(503, "mixed_engines", error.message);
+    case SelectErrorKind::kMixedEngines:
+      return make(503, "mixed_engines", error.message);
     case SelectErrorKind::kNoPrefill:
-    case SelectErrorKind::kNoDecode: break;
+    case SelectErrorKind::kNoDecode:
+      break;
   }
   GatewayError out = make(503, "no_pair_ready", error.message);
   out.retry_after_s = kRetryAfterSeconds;
@@ -81,26 +87,25 @@ GatewayError wrong_method(std::string_view method, std::string_view allowed) {
 }
 
 GatewayError body_too_large(std::uint64_t limit) {
-  return make(413, "body_too_large",
-              fmt::format("the request body is larger than the limit of {} bytes (limits.body)",
-                          limit));
+  return make(
+      413, "body_too_large",
+      fmt::format("the request body is larger than the limit of {} bytes (limits.body)", limit));
 }
 
 GatewayError unsupported_encoding(std::string_view found) {
-  GatewayError error =
-      make(415, "unsupported_content_encoding",
-           fmt::format("the content encoding \"{}\" is not taken; send the body as it is (identity)",
-                       printable_text(found, 80)));
+  GatewayError error = make(
+      415, "unsupported_content_encoding",
+      fmt::format("the content encoding \"{}\" is not taken; send the body as it is (identity)",
+                  printable_text(found, 80)));
   error.accept_identity = true;
   return error;
 }
 
 GatewayError too_many_requests(std::uint32_t limit) {
-  GatewayError error =
-      make(429, "too_many_requests",
-           fmt::format("{} requests are in progress, the limit of this gateway "
-                       "(limits.concurrent_requests); try again shortly",
-                       limit));
+  GatewayError error = make(429, "too_many_requests",
+                            fmt::format("{} requests are in progress, the limit of this gateway "
+                                        "(limits.concurrent_requests); try again shortly",
+                                        limit));
   error.retry_after_s = kRetryAfterSeconds;
   return error;
 }
@@ -141,8 +146,8 @@ GatewayError slow_request(std::string_view part, long milliseconds) {
 GatewayError leg_failed(std::string_view leg, std::string_view pod, std::string_view reason,
                         std::uint32_t attempts) {
   return make(502, "leg_failed",
-              fmt::format("the {} leg failed on pod {}: {} (attempt {}; no other pod took over)", leg,
-                          pod, reason, attempts));
+              fmt::format("the {} leg failed on pod {}: {} (attempt {}; no other pod took over)",
+                          leg, pod, reason, attempts));
 }
 
 GatewayError no_hand_off(std::string_view pod, std::string_view reason) {

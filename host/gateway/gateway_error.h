@@ -13,11 +13,11 @@ namespace pd {
 
 struct GatewayError {
   int status = 500;
-  std::string_view code;   // stable: "no_pair_ready"
+  std::string_view code;  // stable: "no_pair_ready"
   std::string message;
-  std::string param;       // the key at fault, or empty
-  int retry_after_s = 0;   // 0: no Retry-After header
-  std::string_view allow;  // Allow header of a 405
+  std::string param;             // the key at fault, or empty
+  int retry_after_s = 0;         // 0: no Retry-After header
+  std::string_view allow;        // Allow header of a 405
   bool accept_identity = false;  // Accept-Encoding header of a 415
 };
 

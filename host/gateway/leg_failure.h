@@ -1,4 +1,5 @@
-// How a leg ended when it did not end well, and an engine's own answer that goes to the client as it is.
+// How a leg ended when it did not end well, and an engine's own answer that goes to the client as
+// it is.
 #pragma once
 
 #include <chrono>

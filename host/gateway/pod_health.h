@@ -20,8 +20,9 @@ void note_failure(const Fleet& fleet, const Pod& pod, FailureKind kind);
 // The scraper could not reach the pod: this can make the last one unready too. [any thread]
 void note_scrape_unreachable(const Pod& pod);
 
-// True when select() would find candidates for `context`: ready pods of both roles in one roleset, or
-// of decode alone where the prefill is done, that have not been tried.
-bool another_pair_is_left(const Fleet& fleet, const ModelPods& model, const RoutingContext& context);
+// True when select() would find candidates for `context`: ready pods of both roles in one roleset,
+// or of decode alone where the prefill is done, that have not been tried.
+bool another_pair_is_left(const Fleet& fleet, const ModelPods& model,
+                          const RoutingContext& context);
 
 }  // namespace pd

@@ -29,7 +29,9 @@ void PrefillPhase::on_leg_head(const http::ResponseHead& head) {
     answer_.body.reserve(static_cast<std::size_t>(head.content_length) + kBodyPadding);
   }
   if (head.status == 200 && is_compressed(head)) {
-    fail({FailureKind::kEngineError, {}, 0,
+    fail({FailureKind::kEngineError,
+          {},
+          0,
           fmt::format("pod {} answered the prefill with content-encoding {} although identity was "
                       "asked for",
                       pod_.spec.name, *head.find("content-encoding"))});
@@ -38,7 +40,9 @@ void PrefillPhase::on_leg_head(const http::ResponseHead& head) {
 
 void PrefillPhase::on_leg_payload(std::span<char> payload, bool done) {
   if (answer_.body.size() + payload.size() > kMostAnswerBytes) {
-    return fail({FailureKind::kEngineError, {}, 0,
+    return fail({FailureKind::kEngineError,
+                 {},
+                 0,
                  fmt::format("the answer is larger than {} bytes", kMostAnswerBytes)});
   }
   answer_.body.append(payload.data(), payload.size());
@@ -48,9 +52,11 @@ void PrefillPhase::on_leg_payload(std::span<char> payload, bool done) {
     return owner_.on_prefill_refused(std::move(answer_));
   }
   if (answer_.status != 200) {
-    return owner_.on_prefill_failed({FailureKind::kEngineError, {}, 0,
-                                     fmt::format("status {}: {}", answer_.status,
-                                                 answer_.body.substr(0, 300))});
+    return owner_.on_prefill_failed(
+        {FailureKind::kEngineError,
+         {},
+         0,
+         fmt::format("status {}: {}", answer_.status, answer_.body.substr(0, 300))});
   }
   const std::size_t size = answer_.body.size();
   answer_.body.append(kBodyPadding, '\0');

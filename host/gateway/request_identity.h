@@ -8,8 +8,8 @@
 
 namespace pd {
 
-// The client's x-request-id if it is sane (1 to 128 printable characters without blanks), else a new
-// one made from `random`.
+// The client's x-request-id if it is sane (1 to 128 printable characters without blanks), else a
+// new one made from `random`.
 std::string request_id_of(const http::RequestHead& head, std::uint64_t random);
 
 // The session key: x-pd-session, else x-session-id; empty when there is none.

@@ -1,5 +1,5 @@
-// Reads along an SSE answer that is relayed as it is: whether it ended as it should, and whether the
-// engine reported an error in it. Remembers a few bytes, never a line.
+// Reads along an SSE answer that is relayed as it is: whether it ended as it should, and whether
+// the engine reported an error in it. Remembers a few bytes, never a line.
 #pragma once
 
 #include <array>
@@ -15,11 +15,11 @@ class SseWatcher {
   void feed(std::string_view bytes);
 
   std::uint64_t events() const { return events_; }  // data lines so far
-  bool done() const { return done_; }                // `data: [DONE]` was seen
-  bool line_seen() const { return line_seen_; }      // some line has ended
+  bool done() const { return done_; }               // `data: [DONE]` was seen
+  bool line_seen() const { return line_seen_; }     // some line has ended
   // A data line whose JSON begins with the key "error", or an event of that name.
   bool error() const { return error_; }
-  bool finished() const { return finished_; }        // some choice had a finish_reason
+  bool finished() const { return finished_; }  // some choice had a finish_reason
 
  private:
   void end_line();

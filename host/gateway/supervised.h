@@ -7,9 +7,8 @@
 namespace pd {
 
 // Leaves its list by itself when it ends.
-class Supervised
-    : public boost::intrusive::list_base_hook<
-          boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+class Supervised : public boost::intrusive::list_base_hook<
+                       boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
  public:
   virtual ~Supervised() = default;
 

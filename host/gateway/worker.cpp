@@ -30,7 +30,9 @@ Worker::Worker(GatewayEnvironment& environment, std::uint32_t index, int listene
   acceptor_.assign(protocol, listener);
 }
 
-Worker::~Worker() { join(); }
+Worker::~Worker() {
+  join();
+}
 
 void Worker::start() {
   accept();
@@ -69,8 +71,8 @@ void Worker::admit(ClientSocket socket) {
   connection->start();
 }
 
-// One coarse timer sweeps all deadlines: arming a timer for every operation would cost more than the
-// operations.
+// One coarse timer sweeps all deadlines: arming a timer for every operation would cost more than
+// the operations.
 void Worker::tick() {
   timer_.expires_after(kTick);
   timer_.async_wait([this](const error_code& error) {
@@ -86,8 +88,8 @@ void Worker::tick() {
   });
 }
 
-// An element may take itself and others out of the list while it is checked: each is moved to the end
-// before, and the first that comes round again ends the turn.
+// An element may take itself and others out of the list while it is checked: each is moved to the
+// end before, and the first that comes round again ends the turn.
 void Worker::check_all(SupervisedList& list, Clock::time_point now) {
   for (std::size_t left = list.size(); left > 0 && !list.empty(); --left) {
     Supervised& next = list.front();

@@ -18,11 +18,10 @@ using prometheus::Histogram;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
-const Histogram::BucketBoundaries kSelectionBounds{5e-6, 1e-5, 2.5e-5, 5e-5, 1e-4, 2.5e-4,
-                                                   5e-4, 1e-3, 5e-3};
-const Histogram::BucketBoundaries kRequestBounds{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
-                                                 0.25,  0.5,    1,     2.5,  5,     10,   30,
-                                                 60,    120,    300};
+const Histogram::BucketBoundaries kSelectionBounds{5e-6,   1e-5, 2.5e-5, 5e-5, 1e-4,
+                                                   2.5e-4, 5e-4, 1e-3,   5e-3};
+const Histogram::BucketBoundaries kRequestBounds{
+    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300};
 
 MetricFamily gauge_family(std::string name, std::string help, MetricType type = MetricType::Gauge) {
   MetricFamily family;
@@ -105,7 +104,8 @@ class HostMetrics::Gauges {
     MetricFamily health =
         gauge_family("pd_pod_health", "1 for the state that the pod is in, with its name.");
     for (const Pod& pod : fleet.pods()) {
-      const std::vector<ClientMetric::Label> labels{{"pod", pod.spec.name}, {"model", pod.spec.model}};
+      const std::vector<ClientMetric::Label> labels{{"pod", pod.spec.name},
+                                                    {"model", pod.spec.model}};
       add_value(prefill, labels, pod.slot->prefill_requests);
       add_value(decode, labels, pod.slot->decode_requests);
       add_value(pending, labels, pod.slot->pending_decode);
@@ -117,18 +117,20 @@ class HostMetrics::Gauges {
   }
 
   static void collect_policies(const PolicySet& policies, std::vector<MetricFamily>& families) {
-    MetricFamily calls = gauge_family("pd_policy_calls_total", "Batches that a policy scored.",
-                                      MetricType::Counter);
-    MetricFamily errors = gauge_family(
-        "pd_policy_errors_total", "Batches for which a policy returned an error.", MetricType::Counter);
-    MetricFamily invalid = gauge_family(
-        "pd_policy_invalid_scores_total",
-        "Scores that were NaN or -Inf for a pod that the policy did not exclude.", MetricType::Counter);
+    MetricFamily calls =
+        gauge_family("pd_policy_calls_total", "Batches that a policy scored.", MetricType::Counter);
+    MetricFamily errors =
+        gauge_family("pd_policy_errors_total", "Batches for which a policy returned an error.",
+                     MetricType::Counter);
+    MetricFamily invalid =
+        gauge_family("pd_policy_invalid_scores_total",
+                     "Scores that were NaN or -Inf for a pod that the policy did not exclude.",
+                     MetricType::Counter);
     MetricFamily fallbacks = gauge_family(
-        "pd_policy_fallbacks_total", "Decisions in which the fallback policy stepped in for this one.",
-        MetricType::Counter);
-    MetricFamily seconds = gauge_family("pd_policy_seconds_total",
-                                        "Time spent inside a policy's score().", MetricType::Counter);
+        "pd_policy_fallbacks_total",
+        "Decisions in which the fallback policy stepped in for this one.", MetricType::Counter);
+    MetricFamily seconds = gauge_family(
+        "pd_policy_seconds_total", "Time spent inside a policy's score().", MetricType::Counter);
     MetricFamily generation =
         gauge_family("pd_policy_generation", "Generation of the policies that decide.");
     const auto add = [&](const std::string& stage, const std::string& name,
@@ -172,14 +174,17 @@ HostMetrics::HostMetrics()
       counter("pd_scrape_problems_total", "Unusable lines and values on pods' metrics pages."),
       histogram("pd_selection_seconds", "Time to choose a pair of pods."),
       histogram("pd_prefill_seconds", "Prefill leg from dispatch to its whole answer."),
-      histogram("pd_first_byte_seconds", "From a request's arrival to the first byte of its answer."),
+      histogram("pd_first_byte_seconds",
+                "From a request's arrival to the first byte of its answer."),
       histogram("pd_request_seconds", "From a request's arrival to the end of its answer."),
   });
 }
 
 HostMetrics::~HostMetrics() = default;
 
-void HostMetrics::set_sources(const MetricSources& sources) { gauges_->set_sources(sources); }
+void HostMetrics::set_sources(const MetricSources& sources) {
+  gauges_->set_sources(sources);
+}
 
 std::string HostMetrics::text() const {
   auto families = registry_->Collect();
@@ -236,6 +241,8 @@ void WorkerMetrics::count_leg_fault(std::string_view leg, std::string_view pod,
       .Increment();
 }
 
-void WorkerMetrics::count_refused_accept() { families_.refused_accepts.Add({}).Increment(); }
+void WorkerMetrics::count_refused_accept() {
+  families_.refused_accepts.Add({}).Increment();
+}
 
 }  // namespace pd

@@ -16,13 +16,17 @@ std::size_t memory_of(const RequestRecord& record) {
   return bytes;
 }
 
-std::string milliseconds(double value) { return std::isnan(value) ? "-" : fmt::format("{:.1f}", value); }
+std::string milliseconds(double value) {
+  return std::isnan(value) ? "-" : fmt::format("{:.1f}", value);
+}
 
 std::string json_milliseconds(double value) {
   return std::isnan(value) ? "null" : fmt::format("{:.3f}", value);
 }
 
-std::string_view or_dash(std::string_view text) { return text.empty() ? "-" : text; }
+std::string_view or_dash(std::string_view text) {
+  return text.empty() ? "-" : text;
+}
 
 std::string_view outcome_of(const RequestRecord& record) {
   if (record.client_left) return "client_left";
@@ -85,11 +89,14 @@ std::unique_ptr<RequestRecord> RequestRecordQueue::pop() {
 RequestLog::RequestLog(std::size_t workers, DecisionStore& store, bool json,
                        std::function<void()> housekeeping)
     : store_(store), json_(json), housekeeping_(std::move(housekeeping)) {
-  for (std::size_t i = 0; i < workers; ++i) queues_.push_back(std::make_unique<RequestRecordQueue>());
+  for (std::size_t i = 0; i < workers; ++i)
+    queues_.push_back(std::make_unique<RequestRecordQueue>());
   thread_ = std::thread([this] { run(); });
 }
 
-RequestLog::~RequestLog() { stop(); }
+RequestLog::~RequestLog() {
+  stop();
+}
 
 std::uint64_t RequestLog::dropped() const {
   std::uint64_t sum = 0;

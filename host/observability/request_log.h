@@ -61,10 +61,12 @@ class RequestRecordQueue {
   std::atomic<std::uint64_t> dropped_{0};
 };
 
-// The thread that empties the queues. It also runs `housekeeping` (prefix records, sweeps) each turn.
+// The thread that empties the queues. It also runs `housekeeping` (prefix records, sweeps) each
+// turn.
 class RequestLog {
  public:
-  RequestLog(std::size_t workers, DecisionStore& store, bool json, std::function<void()> housekeeping);
+  RequestLog(std::size_t workers, DecisionStore& store, bool json,
+             std::function<void()> housekeeping);
   ~RequestLog();
 
   RequestRecordQueue& queue(std::size_t worker) { return *queues_[worker]; }

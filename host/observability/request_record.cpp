@@ -43,10 +43,14 @@ std::size_t memory_of(const StageRecord& stage) {
 
 std::string_view kind_name(SelectErrorKind kind) {
   switch (kind) {
-    case SelectErrorKind::kUnknownModel: return "bad_request";
-    case SelectErrorKind::kMixedEngines: return "mixed_engines";
-    case SelectErrorKind::kNoPrefill: return "no_prefill";
-    case SelectErrorKind::kNoDecode: return "no_decode";
+    case SelectErrorKind::kUnknownModel:
+      return "bad_request";
+    case SelectErrorKind::kMixedEngines:
+      return "mixed_engines";
+    case SelectErrorKind::kNoPrefill:
+      return "no_prefill";
+    case SelectErrorKind::kNoDecode:
+      return "no_decode";
   }
   return "";
 }

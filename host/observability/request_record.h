@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "framework/fleet/fleet.h"
-#include "framework/select/decision.h"
 #include "framework/policy/policy_set.h"
+#include "framework/select/decision.h"
 #include "framework/select/select_scratch.h"
 
 namespace pd {
@@ -82,19 +82,19 @@ struct RequestRecord {
   std::string path;
   std::string prefill_pod;  // of the last attempt; empty: no prefill leg
   std::string decode_pod;
-  std::string handoff;      // "nixl", "shfs", "none", "recomputed"
-  std::string error_code;   // of our own error, or empty
-  int status = 0;           // that the client got; 0: it left before
+  std::string handoff;     // "nixl", "shfs", "none", "recomputed"
+  std::string error_code;  // of our own error, or empty
+  int status = 0;          // that the client got; 0: it left before
   bool stream = false;
   bool client_left = false;
-  bool truncated = false;   // the answer broke off after it had begun
+  bool truncated = false;  // the answer broke off after it had begun
   std::uint32_t attempts = 0;
   std::uint64_t request_bytes = 0;
   std::uint64_t answer_bytes = 0;
   std::uint64_t events = 0;  // SSE events relayed
   double selection_ms = kNotReached;
   double prefill_ms = kNotReached;
-  double first_byte_ms = kNotReached;  // since arrival
+  double first_byte_ms = kNotReached;   // since arrival
   double inter_event_ms = kNotReached;  // mean between the events of a stream
   double total_ms = kNotReached;
   std::vector<DecisionRecord> decisions;  // one an attempt

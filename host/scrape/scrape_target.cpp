@@ -39,7 +39,8 @@ ScrapeTarget::ScrapeTarget(boost::asio::io_context& io, UpstreamPool& pool, cons
       settings_(settings),
       wanted_(wanted),
       ok_(metrics.families().scrapes.Add({{"pod", pod.spec.name}, {"result", "ok"}})),
-      bad_status_(metrics.families().scrapes.Add({{"pod", pod.spec.name}, {"result", "bad_status"}})),
+      bad_status_(
+          metrics.families().scrapes.Add({{"pod", pod.spec.name}, {"result", "bad_status"}})),
       unreachable_(
           metrics.families().scrapes.Add({{"pod", pod.spec.name}, {"result", "unreachable"}})),
       timed_out_(metrics.families().scrapes.Add({{"pod", pod.spec.name}, {"result", "timeout"}})),
@@ -107,8 +108,7 @@ void ScrapeTarget::take_page() {
   read_signals(vllm_signals(), page_, {pod_.spec.model, pod_.spec.model}, sample);
   token_rate_.add(now, sample.generated_tokens_total, sample.generated_tokens_sources);
   sample.throughput = token_rate_.per_second();
-  sample.drain_rate =
-      drain_rate_.update(now, pod_.slot->completed.load(std::memory_order_relaxed));
+  sample.drain_rate = drain_rate_.update(now, pod_.slot->completed.load(std::memory_order_relaxed));
   // Decode engines count the wait for a hand-off as prefill time; the figure means nothing there.
   if (pod_.spec.role == Role::kDecode) sample.prefill_time_ms = EngineSample::kNotKnown;
   fleet_.columns().store(pod_.index, sample, now);

@@ -10,10 +10,7 @@ constexpr std::chrono::milliseconds kTick(10);
 Scraper::Scraper(std::shared_ptr<const Fleet> fleet, const FleetSettings& settings,
                  const TimeoutSettings& timeouts, std::shared_ptr<WantedSeriesTable> wanted,
                  HostMetrics& metrics)
-    : fleet_(std::move(fleet)),
-      settings_(settings),
-      timer_(io_),
-      pool_(timeouts.upstream_idle) {
+    : fleet_(std::move(fleet)), settings_(settings), timer_(io_), pool_(timeouts.upstream_idle) {
   wanted_ = std::move(wanted);
   for (const Pod& pod : fleet_->pods()) {
     if (!serves_http(pod.spec)) continue;
@@ -22,7 +19,9 @@ Scraper::Scraper(std::shared_ptr<const Fleet> fleet, const FleetSettings& settin
   }
 }
 
-Scraper::~Scraper() { stop(); }
+Scraper::~Scraper() {
+  stop();
+}
 
 void Scraper::start() {
   tick();

@@ -30,14 +30,14 @@ class GatherWriter {
   template <class Socket, class Handler>
   void write(Socket& socket, Handler handler) {
     const Remaining remaining{buffers_.data() + next_, buffers_.data() + buffers_.size()};
-    socket.async_write_some(
-        remaining, [this, &socket, handler = std::move(handler)](
-                       const boost::system::error_code& error, std::size_t sent) mutable {
-          if (error) return handler(error);
-          consume(sent);
-          if (empty()) return handler(error);
-          write(socket, std::move(handler));
-        });
+    socket.async_write_some(remaining,
+                            [this, &socket, handler = std::move(handler)](
+                                const boost::system::error_code& error, std::size_t sent) mutable {
+                              if (error) return handler(error);
+                              consume(sent);
+                              if (empty()) return handler(error);
+                              write(socket, std::move(handler));
+                            });
   }
 
  private:

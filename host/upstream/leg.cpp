@@ -74,8 +74,8 @@ void Leg::connect_to(std::vector<tcp::endpoint> endpoints, std::size_t next) {
         error_code close_ignored;
         connection_->socket.close(close_ignored);
         if (next + 1 < endpoints.size()) return connect_to(std::move(endpoints), next + 1);
-        fail(LegFault::kConnect, fmt::format("{} does not accept connections: {}", address_,
-                                             error.message()));
+        fail(LegFault::kConnect,
+             fmt::format("{} does not accept connections: {}", address_, error.message()));
       });
 }
 
@@ -86,19 +86,20 @@ void Leg::send() {
   writer_.clear();
   writer_.add(request_.head);
   for (const auto piece : request_.body) writer_.add(piece);
-  writer_.write(connection_->socket, [this, self = shared_from_this(),
-                                      attempt = attempt_](const error_code& error) {
-    if (ended() || attempt != attempt_) return;
-    if (!error) {
-      sent_ = true;
-      return;
-    }
-    // The pod may have answered and closed before it read everything; the read will tell.
-    if (!connection_->reused && error != boost::system::errc::connection_reset &&
-        error != boost::system::errc::broken_pipe) {
-      broken(error);
-    }
-  });
+  writer_.write(connection_->socket,
+                [this, self = shared_from_this(), attempt = attempt_](const error_code& error) {
+                  if (ended() || attempt != attempt_) return;
+                  if (!error) {
+                    sent_ = true;
+                    return;
+                  }
+                  // The pod may have answered and closed before it read everything; the read will
+                  // tell.
+                  if (!connection_->reused && error != boost::system::errc::connection_reset &&
+                      error != boost::system::errc::broken_pipe) {
+                    broken(error);
+                  }
+                });
   read();
 }
 
@@ -116,13 +117,12 @@ void Leg::read() {
       connection.buffer.resize(connection.buffer.size() * 2);  // a head larger than the buffer
     }
   }
-  connection.socket.async_read_some(
-      boost::asio::buffer(connection.buffer.data() + connection.end,
-                          connection.buffer.size() - connection.end),
-      [this, self = shared_from_this(), attempt = attempt_](const error_code& error,
-                                                            std::size_t size) {
-        if (!ended() && attempt == attempt_) on_received(error, size);
-      });
+  connection.socket.async_read_some(boost::asio::buffer(connection.buffer.data() + connection.end,
+                                                        connection.buffer.size() - connection.end),
+                                    [this, self = shared_from_this(), attempt = attempt_](
+                                        const error_code& error, std::size_t size) {
+                                      if (!ended() && attempt == attempt_) on_received(error, size);
+                                    });
 }
 
 void Leg::on_received(const error_code& error, std::size_t size) {
@@ -155,7 +155,8 @@ void Leg::feed() {
     events_->on_leg_head(connection.parser.head());
     if (ended()) return;
     // The feed that completes the head takes no body: look at what came behind it.
-    if (fed.state == http::ParseState::kNeedBody && connection.begin < connection.end) return feed();
+    if (fed.state == http::ParseState::kNeedBody && connection.begin < connection.end)
+      return feed();
   }
   deliver(fed);
 }
@@ -180,8 +181,8 @@ void Leg::resume() {
 // otherwise or more came than was asked for.
 void Leg::finish() {
   events_ = nullptr;
-  const bool clean = connection_->parser.head().keep_alive && sent_ &&
-                     connection_->begin == connection_->end;
+  const bool clean =
+      connection_->parser.head().keep_alive && sent_ && connection_->begin == connection_->end;
   if (clean) {
     pool_.put(std::move(connection_));
   } else {

@@ -1,5 +1,6 @@
-// One request to one pod: connect or reuse, send, read the answer. The caller gets the answer's head
-// and payload through LegEvents and decides what to do with them; a leg knows no policy and no client.
+// One request to one pod: connect or reuse, send, read the answer. The caller gets the answer's
+// head and payload through LegEvents and decides what to do with them; a leg knows no policy and no
+// client.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -30,8 +31,8 @@ class LegEvents {
   virtual ~LegEvents() = default;
   // The answer's head is complete; it stays valid until on_leg_payload is called.
   virtual void on_leg_head(const http::ResponseHead& head) = 0;
-  // Bytes of the body, valid until resume(); `done` with the last of them, maybe none. The leg reads
-  // on only after resume().
+  // Bytes of the body, valid until resume(); `done` with the last of them, maybe none. The leg
+  // reads on only after resume().
   virtual void on_leg_payload(std::span<char> payload, bool done) = 0;
   // The leg is over without an answer, or in the middle of one.
   virtual void on_leg_fault(LegFault fault, const std::string& text) = 0;
@@ -43,8 +44,8 @@ struct LegRequest {
   BodyPieces body;
 };
 
-// Kept alive by its pending operations; cancel() or destruction of the last handle by the owner ends
-// it. Used by one thread.
+// Kept alive by its pending operations; cancel() or destruction of the last handle by the owner
+// ends it. Used by one thread.
 class Leg : public std::enable_shared_from_this<Leg> {
  public:
   Leg(boost::asio::io_context& io, UpstreamPool& pool, LegEvents& events)
@@ -95,7 +96,7 @@ class Leg : public std::enable_shared_from_this<Leg> {
   std::uint32_t attempt_ = 0;  // tells a replaced connection's late handlers apart
   bool connected_ = false;
   bool sent_ = false;
-  bool any_byte_ = false;     // of the answer
+  bool any_byte_ = false;  // of the answer
   bool head_given_ = false;
   bool done_ = false;
 };

@@ -8,8 +8,8 @@
 namespace pd {
 namespace {
 
-// A connection that was in use a moment ago is taken without a look: should the pod have closed it, the
-// leg replaces it before the first byte of its answer.
+// A connection that was in use a moment ago is taken without a look: should the pod have closed it,
+// the leg replaces it before the first byte of its answer.
 constexpr std::chrono::milliseconds kSurelyAlive(50);
 
 // Nothing to read and not closed: what an idle connection should look like.

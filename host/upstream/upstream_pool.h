@@ -20,13 +20,13 @@ struct UpstreamConnection {
       : socket(io.get_executor()), address(std::move(pod_address)) {}
 
   TcpSocket socket;
-  std::string address;                   // host:port, the pool's key
-  std::vector<char> buffer;              // received and not consumed: [begin, end)
+  std::string address;       // host:port, the pool's key
+  std::vector<char> buffer;  // received and not consumed: [begin, end)
   std::size_t begin = 0;
   std::size_t end = 0;
   http::ResponseParser parser;
   std::chrono::steady_clock::time_point idle_since;
-  bool reused = false;                   // it has carried a request before
+  bool reused = false;  // it has carried a request before
 };
 
 class UpstreamPool {
