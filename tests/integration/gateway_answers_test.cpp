@@ -337,8 +337,7 @@ TEST_F(GatewayAnswersTest, DecodeGetsTheClientsBytesAndTheHandoff) {
   const string body =
       "{\"z\" : 12345678901234567890123, \"max_tokens\":6 ,\"model\"\t:\"sim\",\n"
       "  \"unknown\": {\"nested\": [1.0, 1e5, -0.0, \"\\u0041\\/\"], \"kv_transfer_params\": 1},\n"
-      "  \"messages\": [ {\"content\":\"sp\\u00e4t\", \"role\":\"user\"} ], \"temperature\": 0.70 "
-      "}";
+      "  \"messages\": [ {\"content\":\"sp\\u00e4t\", \"role\":\"user\"} ], \"temperature\": 0.70}";
   const auto answer = fleet_.post(kChat, body);
   ASSERT_EQ(answer.status, 200) << answer.body;
   const string decode = fleet_.last_seen(answer.header("x-pd-decode-pod")).body;

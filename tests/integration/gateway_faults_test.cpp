@@ -321,7 +321,7 @@ TEST_F(GatewayDeadlinesTest, AnAnswerShorterThanItsLengthIsNever200) {
     fault_both(role, R"({"kind":"wrong_content_length"})");
     const auto answer = ask(chat());
     EXPECT_THAT(answer.status, AnyOf(502, 504)) << answer.body;
-    EXPECT_THAT(error_text(answer), HasSubstr(role == 'p' ? "prefill" : "decode"));
+    EXPECT_THAT(error_text(answer), HasSubstr(role == 'p' ? "prefill" : "between_bytes"));
     fault_both(role, "null");
   }
 }
