@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <csignal>
 #include <cstdlib>
@@ -170,7 +171,7 @@ TEST_F(HostCommandsTest, InspectTellsAGoodPluginFromABadFile) {
 }
 
 TEST_F(HostCommandsTest, APortInUseIsStatus5) {
-  const ScriptedEngine stranger({});
+  const ScriptedEngine stranger(good_prefill());
   const HostProcess other(host_config(nowhere()));
   for (const std::uint16_t taken : {stranger.port(), other.gateway(), other.admin()}) {
     const auto result =
