@@ -12,6 +12,9 @@ namespace {
 namespace od = simdjson::ondemand;
 using boost::system::result;
 
+// Deeper than any tool schema; bounds the stack that a hostile body costs.
+constexpr unsigned kMostDepth = 256;
+
 // More top-level keys than any engine knows; bounds the memory that a hostile body costs.
 constexpr std::size_t kMaxMembers = 512;
 
@@ -174,6 +177,15 @@ class Reading {
   // simdjson steps over values that nobody reads without looking into them: look, so that what is
   // no JSON is refused here and not by an engine in the middle of a hand-off.
   void check_value(od::value& value) {
+    if (++depth_ > kMostDepth) {
+      throw Refused{invalid_json(offset_of(value.raw_json_token().data()),
+                                 "values are nested deeper than 256 levels")};
+    }
+    check_value_here(value);
+    --depth_;
+  }
+
+  void check_value_here(od::value& value) {
     const std::string_view token = trimmed(value.raw_json_token());
     switch (check(value.type())) {
       case od::json_type::object:
@@ -482,6 +494,7 @@ class Reading {
   const std::string_view body_;
   RequestView& view_;
   od::document* document_ = nullptr;
+  unsigned depth_ = 0;  // of check_value()
   std::string scratch_;
 };
 

@@ -66,8 +66,7 @@ SelectError no_pair(const RoutingContext& context, std::span<const Pod> pods,
                            : has_prefill               ? "decode pod"
                                                        : "prefill pod");
   }
-  const bool decode_missing = prefill > 0 && decode == 0;
-  return {decode_missing ? SelectErrorKind::kNoDecode : SelectErrorKind::kNoPrefill,
+  return {SelectErrorKind::kNoPrefill,
           fmt::format("no pair of prefill and decode pods is ready for model {}: {} of {} prefill "
                       "and {} of {} decode pods are ready{}",
                       model.name, prefill, model.prefill.size(), decode, model.decode.size(),

@@ -20,7 +20,9 @@ std::optional<std::uint32_t> choose_roleset(RoutingContext& context, SelectScrat
     const RolesetPick& prefill = scratch.prefill.picks[r];
     const RolesetPick& decode = scratch.decode.picks[r];
     if (prefill.row == RolesetPick::kNone || decode.row == RolesetPick::kNone) continue;
-    const double final_score = prefill.score / prefill_scale + decode.score / decode_scale;
+    double final_score = prefill.score / prefill_scale + decode.score / decode_scale;
+    // Scores at the end of the range of a double can cancel out to nothing: a last resort, too.
+    if (std::isnan(final_score)) final_score = std::numeric_limits<double>::infinity();
     scratch.finals[r] = final_score;
     if (!best || final_score < scratch.finals[*best]) {
       best = r;

@@ -123,7 +123,6 @@ boost::system::result<Decision, SelectError> Router::select(RoutingContext& cont
 
   Decision decision;
   gather_prefill_load(scratch.prefill);
-  gather_maxima(scratch.prefill);
   const bool choose_prefill = context.handed_off_by == nullptr;
   if (choose_prefill && wants_shortcuts(policies_->prefill().entry()) &&
       prefer_least_loaded_prefill(context, settings_, scratch)) {
@@ -135,6 +134,7 @@ boost::system::result<Decision, SelectError> Router::select(RoutingContext& cont
     decision.stages |= prefer_least_loaded_decode(context, settings_, scratch);
   }
 
+  gather_maxima(scratch.prefill);  // pods that the next stage drops still set the scale
   if (choose_prefill) drop_overloaded(scratch.prefill, settings_.prefill_stddev_factor);
   PrefillScoring prefill(*policies_, fleet, settings_, context, scratch);
   decision.fallback_used = prefill.score(model->rolesets.size());

@@ -68,6 +68,9 @@ BodyPieces BodyEditor::pieces() const {
   for (const BodyMember& member : view_.members) {
     const Edit* edit = edit_of(member.key);
     if (edit != nullptr && edit->value.empty()) continue;
+    if (before == nullptr && &member == view_.members.data()) {
+      out.bytes(view_.object_begin + 1, member.key_begin);  // blanks behind the brace
+    }
     if (before != nullptr) {
       // The original comma and blanks where neighbours stay neighbours.
       if (before + 1 == &member) {
@@ -80,6 +83,8 @@ BodyPieces BodyEditor::pieces() const {
     if (edit != nullptr) out.text(edit->value);
     before = &member;
   }
+  const bool last_stays = before != nullptr && before == &view_.members.back();
+  if (last_stays) out.bytes(before->value_end, view_.object_end);  // blanks in front of the brace
   bool any = before != nullptr;
   for (const Edit& edit : edits_) {
     const bool counts = edit_of(edit.key) == &edit;

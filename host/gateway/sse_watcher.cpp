@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 
 namespace pd {
 namespace {
@@ -21,6 +22,17 @@ bool holds_reason(std::string_view bytes) {
     if (names_a_reason(bytes.substr(at))) return true;
   }
   return false;
+}
+
+// Does the JSON object begin with the key "error", and is that not null?
+bool begins_with_error(std::string_view json) {
+  std::string compact;  // without blanks; the line's beginning is short
+  for (const char c : json) {
+    if (c != ' ') compact.push_back(c);
+  }
+  constexpr std::string_view kKey = "{\"error\":";
+  return compact.starts_with(kKey) &&
+         !std::string_view(compact).substr(kKey.size()).starts_with("null");
 }
 
 }  // namespace
@@ -56,7 +68,7 @@ void SseWatcher::end_line() {
   line.remove_prefix(5);
   if (!line.empty() && line.front() == ' ') line.remove_prefix(1);
   if (line == "[DONE]") done_ = true;
-  if (line.substr(0, 8) == "{\"error\"" || line.substr(0, 9) == "{ \"error\"") error_ = true;
+  if (begins_with_error(line)) error_ = true;
 }
 
 // The key and its value may be split over two pieces.
