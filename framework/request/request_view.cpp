@@ -204,18 +204,25 @@ class Reading {
         break;
       case od::json_type::string:
         check_string(token.substr(1, token.size() - 2));
+        take(value);
         break;
       case od::json_type::number:
         if (!is_json_number(token)) throw_broken();
+        static_cast<void>(value.get_double().error());  // takes it; its size does not matter
         break;
       case od::json_type::boolean:
         if (token != "true" && token != "false") throw_broken();
+        static_cast<void>(check(value.get_bool()));
         break;
       case od::json_type::null:
-        if (token != "null") throw_broken();
+        if (token != "null" || !check(value.is_null())) throw_broken();
         break;
     }
   }
+
+  // Steps over a string that was read by its bytes: only a value that was taken makes simdjson look
+  // at what comes behind it.
+  void take(od::value& value) const { static_cast<void>(check(value.get_raw_json_string())); }
 
   // `escaped` is a string without its quotes.
   void check_string(std::string_view escaped) {
@@ -304,6 +311,7 @@ class Reading {
     if (!append_unescaped(token.substr(1, token.size() - 2), view_.model)) {
       throw Refused{invalid_json(begin, "a string with a malformed escape")};
     }
+    take(value);
     if (view_.model.empty()) {
       throw Refused{out_of_range("model", begin, "empty", "the name of a served model")};
     }
@@ -352,7 +360,10 @@ class Reading {
     constexpr std::string_view kAllowed =
         "a string, a list of strings, a list of token ids, or a list of such lists";
     const auto type = check(value.type());
-    if (type == od::json_type::string) return add_string_segment(token, begin);
+    if (type == od::json_type::string) {
+      add_string_segment(token, begin);
+      return take(value);
+    }
     if (type != od::json_type::array) {
       throw Refused{wrong_type("prompt", begin, describe(token), kAllowed)};
     }
@@ -372,6 +383,7 @@ class Reading {
       if (!allowed) throw Refused{wrong_type("prompt", at, describe(element_token), kAllowed)};
       if (element_type == od::json_type::string) {
         add_string_segment(element_token, at);
+        take(element);
       } else {
         check_value(element);
       }
@@ -441,7 +453,10 @@ class Reading {
   PromptSegment content_segment(od::value& content) {
     const std::string_view token = content.raw_json_token();
     const std::uint32_t begin = offset_of(token.data());
-    if (check(content.type()) == od::json_type::string) return string_segment(token, begin);
+    if (check(content.type()) == od::json_type::string) {
+      take(content);
+      return string_segment(token, begin);
+    }
     check_value(content);
     const bool nested = token.front() == '[' || token.front() == '{';
     const std::uint32_t end =
