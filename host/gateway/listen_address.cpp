@@ -47,6 +47,18 @@ boost::system::result<SocketAddress, std::string> resolve(const std::string& add
   return out;
 }
 
+// Sockets that share a port let another process of this user share it too, silently: look first
+// whether somebody has it. 0, or errno.
+int check_port_is_free(const SocketAddress& address) {
+  const int fd = ::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int on = 1;
+  const bool bound = fd >= 0 && ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
+                     ::bind(fd, address.get(), address.size) == 0;
+  const int why = bound ? 0 : errno;
+  if (fd >= 0) ::close(fd);
+  return why;
+}
+
 // A bound and listening socket, or errno as a negative number.
 int open_socket(const SocketAddress& address) {
   const int fd = ::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -120,6 +132,7 @@ boost::system::result<Listeners, std::string> listen_on(const std::string& addre
   if (address.starts_with(kUnixScheme)) return listen_on_unix(address, count, key);
   auto where = resolve(address);
   if (!where) return failure(address, key, where.error());
+  if (const int why = check_port_is_free(*where)) return failure(address, key, std::strerror(why));
   Listeners listeners;
   listeners.protocol = ListenProtocol(where->family(), IPPROTO_TCP);
   for (std::uint32_t i = 0; i < count; ++i) {
