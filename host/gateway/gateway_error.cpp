@@ -1,6 +1,7 @@
 #include "host/gateway/gateway_error.h"
 
 #include <fmt/format.h>
+#include <simdjson.h>
 
 #include <boost/json/serialize.hpp>
 #include <boost/json/string.hpp>
@@ -172,7 +173,21 @@ GatewayError unknown_connector(std::string_view pod, std::string_view engine,
 }
 
 std::string json_quoted(std::string_view text) {
-  return boost::json::serialize(boost::json::string_view(printable_text(text, 4096)));
+  if (simdjson::validate_utf8(text.data(), text.size())) {
+    return boost::json::serialize(boost::json::string_view(text));
+  }
+  std::string replaced;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t size = 1;
+    while (size <= 4 && at + size <= text.size() &&
+           !simdjson::validate_utf8(text.data() + at, size)) {
+      ++size;
+    }
+    const bool is_character = size <= 4 && at + size <= text.size();
+    replaced.append(is_character ? text.substr(at, size) : "\xEF\xBF\xBD");
+    at += is_character ? size : 1;
+  }
+  return boost::json::serialize(boost::json::string_view(replaced));
 }
 
 std::string to_json(const GatewayError& error) {

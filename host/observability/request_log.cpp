@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "framework/policy/untrusted_text.h"
 #include "host/gateway/gateway_error.h"
 
 namespace pd {
@@ -24,8 +25,11 @@ std::string json_milliseconds(double value) {
   return std::isnan(value) ? "null" : fmt::format("{:.3f}", value);
 }
 
-std::string_view or_dash(std::string_view text) {
-  return text.empty() ? "-" : text;
+// A value in a line for people: quoted where a blank in it could pose as the next field.
+std::string shown(std::string_view text) {
+  if (text.empty()) return "-";
+  const std::string printable = printable_text(text);
+  return printable.find_first_of(" \"=") == std::string::npos ? printable : json_quoted(printable);
 }
 
 std::string_view outcome_of(const RequestRecord& record) {
@@ -149,10 +153,10 @@ std::string format_line(const RequestRecord& r, bool json) {
   return fmt::format(
       "request {} {} model={} status={} outcome={}{}{} prefill={} decode={} handoff={} stream={} "
       "attempts={} in={}B out={}B events={} select={}ms prefill={}ms first_byte={}ms total={}ms",
-      r.request_id, r.path, or_dash(r.model), r.status, outcome_of(r),
-      r.error_code.empty() ? "" : " code=", r.error_code, or_dash(r.prefill_pod),
-      or_dash(r.decode_pod), or_dash(r.handoff), r.stream ? "yes" : "no", r.attempts,
-      r.request_bytes, r.answer_bytes, r.events, milliseconds(r.selection_ms),
+      shown(r.request_id), shown(r.path), shown(r.model), r.status, outcome_of(r),
+      r.error_code.empty() ? "" : " code=", r.error_code.empty() ? "" : shown(r.error_code),
+      shown(r.prefill_pod), shown(r.decode_pod), shown(r.handoff), r.stream ? "yes" : "no",
+      r.attempts, r.request_bytes, r.answer_bytes, r.events, milliseconds(r.selection_ms),
       milliseconds(r.prefill_ms), milliseconds(r.first_byte_ms), milliseconds(r.total_ms));
 }
 

@@ -147,7 +147,8 @@ void Leg::feed() {
   connection.begin += fed.consumed;
   if (fed.state == http::ParseState::kNeedHead) return read();
   if (fed.state == http::ParseState::kError && fed.payload.empty()) {
-    return fail(head_given_ ? LegFault::kTruncated : LegFault::kMalformed, fed.error->text);
+    const bool cut_off = fed.error->code == http::HttpErrorCode::kTruncatedBody;
+    return fail(cut_off ? LegFault::kTruncated : LegFault::kMalformed, fed.error->text);
   }
   if (!head_given_) {
     head_given_ = true;
