@@ -25,6 +25,11 @@ std::string json_milliseconds(double value) {
   return std::isnan(value) ? "null" : fmt::format("{:.3f}", value);
 }
 
+// A value in a line for programs: control bytes are spelled out, as terminals show such lines, too.
+std::string json_shown(std::string_view text) {
+  return json_quoted(printable_text(text));
+}
+
 // A value in a line for people: quoted where a blank in it could pose as the next field.
 std::string shown(std::string_view text) {
   if (text.empty()) return "-";
@@ -143,10 +148,10 @@ std::string format_line(const RequestRecord& r, bool json) {
         R"({{"request_id":{},"path":{},"model":{},"status":{},"outcome":"{}","code":{},"prefill":{},)"
         R"("decode":{},"handoff":{},"stream":{},"attempts":{},"request_bytes":{},"answer_bytes":{},)"
         R"("events":{},"selection_ms":{},"prefill_ms":{},"first_byte_ms":{},"total_ms":{}}})",
-        json_quoted(r.request_id), json_quoted(r.path), json_quoted(r.model), r.status,
-        outcome_of(r), r.error_code.empty() ? "null" : json_quoted(r.error_code),
-        json_quoted(r.prefill_pod), json_quoted(r.decode_pod), json_quoted(r.handoff), r.stream,
-        r.attempts, r.request_bytes, r.answer_bytes, r.events, json_milliseconds(r.selection_ms),
+        json_shown(r.request_id), json_shown(r.path), json_shown(r.model), r.status, outcome_of(r),
+        r.error_code.empty() ? "null" : json_shown(r.error_code), json_shown(r.prefill_pod),
+        json_shown(r.decode_pod), json_shown(r.handoff), r.stream, r.attempts, r.request_bytes,
+        r.answer_bytes, r.events, json_milliseconds(r.selection_ms),
         json_milliseconds(r.prefill_ms), json_milliseconds(r.first_byte_ms),
         json_milliseconds(r.total_ms));
   }
