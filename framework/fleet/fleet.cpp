@@ -6,6 +6,8 @@
 #include <map>
 #include <utility>
 
+#include "pd/policy.hpp"
+
 namespace pd {
 namespace {
 
@@ -21,23 +23,19 @@ std::string identity_of(const PodSpec& spec, const std::string& address) {
                      spec.roleset.value_or("\t"), spec.engine.value_or("\t"));
 }
 
-pd_str to_pd_str(std::string_view text) {
-  return {text.data(), text.size()};
-}
-
 // Fills what policies see. The pod must not move afterwards.
 void fill_abi(Pod& pod) {
   for (const auto& [key, value] : pod.spec.labels) {
-    pod.label_keys.push_back(to_pd_str(key));
-    pod.label_values.push_back(to_pd_str(value));
+    pod.label_keys.push_back(sdk::str(key));
+    pod.label_values.push_back(sdk::str(value));
   }
   pod.abi.struct_size = sizeof(pd_pod);
   pod.abi.slot = pod.slot->number;
   pod.abi.incarnation = pod.slot->incarnation;
-  pod.abi.name = to_pd_str(pod.spec.name);
-  pod.abi.roleset = pod.spec.roleset ? to_pd_str(*pod.spec.roleset) : pd_str{nullptr, 0};
-  pod.abi.engine = pod.spec.engine ? to_pd_str(*pod.spec.engine) : pd_str{nullptr, 0};
-  pod.abi.address = to_pd_str(pod.address);
+  pod.abi.name = sdk::str(pod.spec.name);
+  pod.abi.roleset = pod.spec.roleset ? sdk::str(*pod.spec.roleset) : pd_str{nullptr, 0};
+  pod.abi.engine = pod.spec.engine ? sdk::str(*pod.spec.engine) : pd_str{nullptr, 0};
+  pod.abi.address = sdk::str(pod.address);
   pod.abi.role = pod.spec.role == Role::kOther ? 0 : static_cast<std::uint32_t>(pod.spec.role);
   pod.abi.label_count = static_cast<std::uint32_t>(pod.label_keys.size());
   pod.abi.label_keys = pod.label_keys.data();
@@ -115,6 +113,12 @@ const ModelPods* Fleet::find_model(std::string_view name) const {
       std::lower_bound(models_.begin(), models_.end(), name,
                        [](const ModelPods& m, std::string_view n) { return m.name < n; });
   return it != models_.end() && it->name == name ? &*it : nullptr;
+}
+
+std::string Fleet::model_names() const {
+  std::string names;
+  for (const ModelPods& model : models_) names += (names.empty() ? "" : ", ") + model.name;
+  return names.empty() ? "none" : names;
 }
 
 const Pod* Fleet::find_pod(std::string_view name) const {

@@ -27,6 +27,9 @@ struct Pod {
   std::vector<pd_str> label_values;
   pd_pod abi{};  // what policies see; points into this pod
 
+  // May be chosen now.
+  bool ready() const { return slot->health.load(std::memory_order_relaxed) == PodHealth::kReady; }
+
   // Who this pod is in the prefix index.
   PodKey prefix_key() const { return make_pod_key(slot->number, slot->incarnation); }
 };
@@ -58,6 +61,9 @@ class Fleet {
 
   // The pod of that name, or nullptr.
   const Pod* find_pod(std::string_view name) const;
+
+  // Names of the served models, for people: "a, b"; "none" for an empty fleet.
+  std::string model_names() const;
 
   // Row in the columns of the pod with this slot, which must be one of this fleet.
   std::uint32_t row_of_slot(std::uint32_t slot) const { return row_of_slot_[slot]; }

@@ -9,6 +9,8 @@
 
 #include "framework/fleet/fleet.h"
 #include "framework/prefix/prefix_lookup.h"
+#include "framework/request/monotonic_clock.h"
+#include "pd/policy.hpp"
 
 namespace pd {
 namespace {
@@ -22,20 +24,6 @@ RoutingContext& context_of(const pd_request* request) {
   return *static_cast<RoutingContext*>(const_cast<void*>(request->host_data));
 }
 
-std::string_view to_view(pd_str text) {
-  return {text.data, static_cast<std::size_t>(text.size)};
-}
-
-pd_str to_pd_str(std::string_view text) {
-  return {text.data(), text.size()};
-}
-
-std::uint64_t steady_now_ns() {
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                        std::chrono::steady_clock::now().time_since_epoch())
-                                        .count());
-}
-
 // A sample may be a moment younger than the decision that reads it.
 double age_seconds(std::uint64_t now_ns, std::uint64_t then_ns) {
   return now_ns > then_ns ? static_cast<double>(now_ns - then_ns) / 1e9 : 0.0;
@@ -44,12 +32,12 @@ double age_seconds(std::uint64_t now_ns, std::uint64_t then_ns) {
 void log_write(const pd_host* host, std::uint32_t severity, pd_str message) {
   const HostServices& services = services_of(host);
   if (services.environment().log) {
-    services.environment().log(services.source(), severity, to_view(message));
+    services.environment().log(services.source(), severity, sdk::view(message));
   }
 }
 
 std::uint64_t clock_now_ns(const pd_host*, const pd_request* request) {
-  return request == nullptr ? steady_now_ns() : request->decision_ns;
+  return request == nullptr ? monotonic_now_ns() : request->decision_ns;
 }
 
 std::uint64_t random_next(const pd_host* host, const pd_request* request) {
@@ -58,7 +46,7 @@ std::uint64_t random_next(const pd_host* host, const pd_request* request) {
 
 pd_str headers_get(const pd_host*, const pd_request* request, pd_str name) {
   const HeaderSource* headers = context_of(request).headers;
-  return headers == nullptr ? pd_str{nullptr, 0} : to_pd_str(headers->header(to_view(name)));
+  return headers == nullptr ? pd_str{nullptr, 0} : sdk::str(headers->header(sdk::view(name)));
 }
 
 pd_status prefix_match(const pd_host*, const pd_request* request, const pd_candidates* candidates,
@@ -72,14 +60,14 @@ pd_status prefix_match(const pd_host*, const pd_request* request, const pd_candi
 }
 
 pd_str tokenizer_name(const pd_host* host) {
-  return to_pd_str(services_of(host).environment().tokenizer);
+  return sdk::str(services_of(host).environment().tokenizer);
 }
 
 pd_status tokenizer_output(const pd_host*, const pd_request* request, pd_str* bytes,
                            std::uint64_t* tokens) {
   const RoutingContext& context = context_of(request);
   if (context.prompt.data() == nullptr) return PD_ERR_UNSUPPORTED;
-  *bytes = to_pd_str(context.prompt);
+  *bytes = sdk::str(context.prompt);
   *tokens = context.prompt.size();  // the character tokenizer: one token is one byte
   return PD_OK;
 }
@@ -102,10 +90,10 @@ void* scratch_get(const pd_host*, const pd_request* request, std::uint64_t size,
 pd_status metrics_want(const pd_host* host, const pd_metric_query* query, std::uint32_t* id,
                        pd_error* error) {
   WantedSeries series;
-  series.name = to_view(query->series);
+  series.name = sdk::view(query->series);
   series.combine = query->combine;
   for (std::uint32_t i = 0; i < query->label_count; ++i) {
-    series.labels.emplace_back(to_view(query->label_keys[i]), to_view(query->label_values[i]));
+    series.labels.emplace_back(sdk::view(query->label_keys[i]), sdk::view(query->label_values[i]));
   }
   const auto column = services_of(host).environment().wanted_series->want(series);
   if (!column) {
@@ -171,7 +159,7 @@ HostServices::HostServices(std::shared_ptr<const HostEnvironment> environment, s
       stream_(stream),
       host_{sizeof(pd_host), PD_ABI_MAJOR,
             PD_ABI_MINOR,    this,
-            {"pd-host", 7},  to_pd_str(environment_->version),
+            {"pd-host", 7},  sdk::str(environment_->version),
             &find_service} {}
 
 }  // namespace pd

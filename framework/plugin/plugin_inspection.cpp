@@ -1,5 +1,8 @@
 #include "framework/plugin/plugin_inspection.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <boost/json.hpp>
 #include <string_view>
 #include <utility>
@@ -83,12 +86,6 @@ void add_line(std::string& out, std::string_view label, std::string_view value) 
   out += '\n';
 }
 
-std::string joined(const std::vector<std::string>& parts) {
-  std::string out;
-  for (const std::string& part : parts) out += (out.empty() ? "" : ", ") + part;
-  return out;
-}
-
 std::string abi_text(const PluginFacts& facts) {
   if (facts.abi_major == 0) return {};
   return "needs " + std::to_string(facts.abi_major) + "." + std::to_string(facts.abi_minor) +
@@ -98,7 +95,7 @@ std::string abi_text(const PluginFacts& facts) {
 
 void add_policy(std::string& out, const InspectedPolicy& policy) {
   add_line(out, policy.kind + " policy", policy.name + ": " + policy.description);
-  add_line(out, "  uses", joined(policy.uses));
+  add_line(out, "  uses", fmt::format("{}", fmt::join(policy.uses, ", ")));
   for (const std::string& reason : policy.reasons) add_line(out, "  excludes", reason);
   for (const InspectedOption& option : policy.options) {
     add_line(
@@ -172,7 +169,7 @@ std::string format_table(const PluginInspection& inspection) {
   if (!facts.id.empty()) {
     add_line(out, "unload safe", (facts.flags & PD_PLUGIN_UNLOAD_SAFE) != 0 ? "yes" : "no");
   }
-  add_line(out, "libraries", joined(facts.elf.needed));
+  add_line(out, "libraries", fmt::format("{}", fmt::join(facts.elf.needed, ", ")));
   for (const InspectedPolicy& policy : inspection.policies) add_policy(out, policy);
   for (const std::string& warning : facts.warnings) add_line(out, "warning", warning);
   if (inspection.error) {

@@ -9,6 +9,7 @@
 
 #include "framework/policy/closest_name.h"
 #include "framework/policy/untrusted_text.h"
+#include "pd/policy.hpp"
 
 namespace pd {
 namespace {
@@ -161,7 +162,7 @@ boost::system::result<PolicyOptionValues, std::vector<PolicyError>> check_policy
   if (!errors.empty()) return errors;
 
   for (std::size_t i = 0; i < out.values_.size(); ++i) {
-    out.values_[i].string_value = {out.texts_[i].data(), out.texts_[i].size()};
+    out.values_[i].string_value = sdk::str(out.texts_[i]);
     out.pointers_.push_back(&out.values_[i]);
   }
   return out;

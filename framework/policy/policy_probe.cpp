@@ -8,16 +8,13 @@
 #include <memory_resource>
 
 #include "framework/request/routing_context.h"
+#include "pd/policy.hpp"
 
 namespace pd {
 namespace {
 
 constexpr std::uint32_t kPods = 3;
 constexpr double kUnscored = std::numeric_limits<double>::quiet_NaN();
-
-pd_str text(std::string_view s) {
-  return {s.data(), s.size()};
-}
 
 // Three pods, a request and their columns, with plausible values.
 class ProbeFleet {
@@ -28,10 +25,10 @@ class ProbeFleet {
       pods_[i] = pd_pod{sizeof(pd_pod),
                         i,
                         i + 1,
-                        text(kNames[i]),
-                        text("probe"),
-                        text("vllm"),
-                        text("127.0.0.1:8000"),
+                        sdk::str(kNames[i]),
+                        sdk::str("probe"),
+                        sdk::str("vllm"),
+                        sdk::str("127.0.0.1:8000"),
                         PD_ROLE_COMBINED,
                         0,
                         nullptr,
@@ -56,10 +53,10 @@ class ProbeFleet {
     request_.struct_size = sizeof(pd_request);
     request_.flags = PD_REQUEST_DRY_RUN;
     request_.host_data = &context_;
-    request_.request_id = text("probe");
-    request_.model = text("probe");
-    request_.path = text("/v1/chat/completions");
-    request_.prompt = text("probe");
+    request_.request_id = sdk::str("probe");
+    request_.model = sdk::str("probe");
+    request_.path = sdk::str("/v1/chat/completions");
+    request_.prompt = sdk::str("probe");
     request_.prompt_bytes = 5;
     request_.prompt_tokens = 2;
     request_.max_output_tokens = PD_UNKNOWN_COUNT;

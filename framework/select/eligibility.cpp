@@ -12,12 +12,8 @@ bool was_tried(const RoutingContext& context, const Pod& pod) {
          context.tried_pods.end();
 }
 
-bool is_ready(const Pod& pod) {
-  return pod.slot->health.load(std::memory_order_relaxed) == PodHealth::kReady;
-}
-
 Drop availability(const RoutingContext& context, const Pod& pod) {
-  if (!is_ready(pod)) return Drop::kNotReady;
+  if (!pod.ready()) return Drop::kNotReady;
   return context.tried_pods.empty() || !was_tried(context, pod) ? Drop::kNone : Drop::kTried;
 }
 
@@ -26,7 +22,7 @@ void mark_rolesets(const RoutingContext& context, std::span<const Pod> pods,
                    const std::vector<std::uint32_t>& list, std::vector<std::uint8_t>& has) {
   for (const std::uint32_t index : list) {
     const Pod& pod = pods[index];
-    if (availability(context, pod) == Drop::kNone) has[pod.roleset] = 1;
+    if (is_available(context, pod)) has[pod.roleset] = 1;
   }
 }
 
@@ -48,7 +44,7 @@ void add_available(const RoutingContext& context, std::span<const Pod> pods,
 std::size_t count_available(const RoutingContext& context, std::span<const Pod> pods,
                             const std::vector<std::uint32_t>& list) {
   return static_cast<std::size_t>(std::count_if(list.begin(), list.end(), [&](std::uint32_t index) {
-    return availability(context, pods[index]) == Drop::kNone;
+    return is_available(context, pods[index]);
   }));
 }
 
@@ -96,6 +92,10 @@ std::optional<SelectError> collect_decode_for(const RoutingContext& context,
 }
 
 }  // namespace
+
+bool is_available(const RoutingContext& context, const Pod& pod) {
+  return availability(context, pod) == Drop::kNone;
+}
 
 std::optional<SelectError> collect_candidates(const RoutingContext& context, const Fleet& fleet,
                                               const ModelPods& model, SelectScratch& scratch) {

@@ -9,6 +9,9 @@
 
 namespace pd {
 
+// True when the pod is ready and has not failed this request.
+bool is_available(const RoutingContext& context, const Pod& pod);
+
 // Fills the tables with the pods of every roleset that has a ready pod of both roles which has not
 // failed this request; the others go to `not_candidates`. An error when no roleset has.
 // Where a prefill has been done already (`context.handed_off_by`), only that pod and the decode

@@ -90,20 +90,14 @@ void PrefillScoring::match_prefix() {
 }
 
 void PrefillScoring::finish(const pd_choice* choice) {
-  if (!scorer_) {
+  if (!scorer_ || choice == nullptr) {
     context_.block_hashes.clear();
-    return;
+  } else if (const auto hashes = scorer_->prefix_hashes(*choice);
+             hashes.data() != context_.block_hashes.data()) {
+    // The usual answer is the host's own list, which stays as it is.
+    context_.block_hashes.assign(hashes.begin(), hashes.end());
   }
-  if (choice == nullptr) {
-    context_.block_hashes.clear();
-  } else {
-    const auto hashes = scorer_->prefix_hashes(*choice);
-    // The usual answer is the host's own list: keep it instead of copying it onto itself.
-    if (hashes.data() != context_.block_hashes.data()) {
-      context_.block_hashes.assign(hashes.begin(), hashes.end());
-    }
-  }
-  scorer_->release(choice);
+  if (scorer_) scorer_->release(choice);
 }
 
 }  // namespace pd

@@ -12,23 +12,15 @@
 #include "framework/select/load_gather.h"
 #include "framework/select/prefill_imbalance.h"
 #include "framework/select/prefill_scoring.h"
+#include "pd/policy.hpp"
 
 namespace pd {
 namespace {
 
-pd_str to_pd_str(std::string_view text) {
-  return {text.data(), text.size()};
-}
-
 SelectError unknown_model(const Fleet& fleet, std::string_view model) {
-  std::string known;
-  for (const ModelPods& m : fleet.models()) {
-    if (!known.empty()) known += ", ";
-    known += m.name;
-  }
   return {SelectErrorKind::kUnknownModel,
           fmt::format("the model \"{}\" is not served here; served models: {}", model,
-                      known.empty() ? "none" : known)};
+                      fleet.model_names())};
 }
 
 SelectError mixed_engines(const ModelPods& model) {
@@ -44,8 +36,7 @@ bool ready_engines_differ(const Fleet& fleet, const ModelPods& model) {
   const std::optional<std::string>* first = nullptr;
   for (const std::uint32_t index : model.pods) {
     const Pod& pod = fleet.pods()[index];
-    const bool ready = pod.slot->health.load(std::memory_order_relaxed) == PodHealth::kReady;
-    if (!ready || is_follower(pod.spec)) continue;
+    if (!pod.ready() || is_follower(pod.spec)) continue;
     if (first == nullptr) first = &pod.spec.engine;
     if (*first != pod.spec.engine) return true;
   }
@@ -199,11 +190,11 @@ void Router::prepare_request(const RoutingContext& context, SelectScratch& scrat
   request.flags =
       (body.stream ? PD_REQUEST_STREAM : 0U) | (context.dry_run ? PD_REQUEST_DRY_RUN : 0U);
   request.host_data = &context;
-  request.request_id = to_pd_str(context.request_id);
-  request.model = to_pd_str(body.model);
-  request.path = to_pd_str(context.path);
-  request.session = to_pd_str(context.session);
-  request.prompt = to_pd_str(context.prompt);
+  request.request_id = sdk::str(context.request_id);
+  request.model = sdk::str(body.model);
+  request.path = sdk::str(context.path);
+  request.session = sdk::str(context.session);
+  request.prompt = sdk::str(context.prompt);
   request.prompt_bytes = context.prompt_bytes;
   request.max_output_tokens = body.max_output_tokens.value_or(PD_UNKNOWN_COUNT);
   request.block_hashes = context.block_hashes.data();

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "framework/request/monotonic_clock.h"
 #include "host/admin/decision_json.h"
 #include "host/gateway/gateway_error.h"
 
@@ -79,12 +80,6 @@ json::array names(const std::vector<std::string>& list) {
   return out;
 }
 
-std::uint64_t steady_now_ns() {
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                        std::chrono::steady_clock::now().time_since_epoch())
-                                        .count());
-}
-
 // What each model lacks before it can serve; empty when every model has a ready pair.
 std::vector<std::string> missing_pairs(const Fleet& fleet) {
   std::vector<std::string> missing;
@@ -92,7 +87,7 @@ std::vector<std::string> missing_pairs(const Fleet& fleet) {
     const auto ready = [&](const std::vector<std::uint32_t>& list, std::size_t roleset) {
       for (const std::uint32_t index : list) {
         const Pod& pod = fleet.pods()[index];
-        if (pod.roleset == roleset && pod.slot->health.load() == PodHealth::kReady) return true;
+        if (pod.roleset == roleset && pod.ready()) return true;
       }
       return false;
     };
@@ -146,7 +141,7 @@ AdminAnswer AdminPages::readiness() const {
 
 AdminAnswer AdminPages::fleet() const {
   const auto state = environment_.routing.current();
-  const std::uint64_t now = steady_now_ns();
+  const std::uint64_t now = monotonic_now_ns();
   json::array pods;
   for (const Pod& pod : state->fleet->pods()) {
     json::object labels;

@@ -1,6 +1,7 @@
 #include "host/commands/policy_setup.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <random>
 
@@ -8,12 +9,6 @@
 
 namespace pd {
 namespace {
-
-std::string joined(const std::vector<std::string>& list) {
-  std::string out;
-  for (const std::string& item : list) out += (out.empty() ? "" : ", ") + item;
-  return out;
-}
 
 PluginLoaderOptions loader_options(const PluginSettings& settings) {
   PluginLoaderOptions options;
@@ -65,7 +60,7 @@ std::string no_plugin(const LoadedPlugins& loaded) {
       "no policy plugin was loaded, and this host has no policy compiled in; looked for lib*.so "
       "in: "
       "{} (plugins.directories)",
-      joined(loaded.folders));
+      fmt::join(loaded.folders, ", "));
 }
 
 }  // namespace

@@ -99,7 +99,6 @@ void ClientConnection::feed_head() {
 void ClientConnection::route() {
   const http::RequestHead& head = parser_.head();
   must_close_ = !head.keep_alive;
-  answer_begun_ = false;
   answer_bytes_ = 0;
   if (worker_.environment().draining.load(std::memory_order_relaxed)) {
     must_close_ = true;
@@ -251,7 +250,6 @@ void ClientConnection::answer(int status, std::string_view fields, std::string_v
   if (!keep_alive()) http::append_connection_close(head_out_);
   http::end_head(head_out_);
   body_out_ = parser_.head().method == "HEAD" ? std::string() : std::move(body);
-  answer_begun_ = true;
   answer_bytes_ = body_out_.size();
   writer_.clear();
   writer_.add(head_out_);
@@ -264,11 +262,9 @@ void ClientConnection::answer(int status, std::string_view fields, std::string_v
 }
 
 void ClientConnection::begin_answer(AnswerHead head) {
-  answer_begun_ = true;
   const bool http_1_1 = parser_.head().version == 11;
   chunked_ = !head.content_length && http_1_1;
-  until_close_ = !head.content_length && !http_1_1;
-  if (until_close_) must_close_ = true;
+  if (!head.content_length && !http_1_1) must_close_ = true;  // the end of the answer is the end
   head_out_.clear();
   http::append_response_start(head_out_, head.status);
   head_out_ += head.fields;

@@ -53,7 +53,6 @@ class ClientConnection final : public std::enable_shared_from_this<ClientConnect
   // by closing the connection so that it cannot look whole.
   void abort_answer(const std::string& event);
 
-  bool answer_begun() const { return answer_begun_; }
   std::uint64_t answer_bytes() const { return answer_bytes_; }
 
   // Checks the deadlines of this connection; called by the worker's timer.
@@ -94,9 +93,7 @@ class ClientConnection final : public std::enable_shared_from_this<ClientConnect
   bool reading_ = false;
   bool writing_ = false;
   bool must_close_ = false;  // after the current answer
-  bool answer_begun_ = false;
-  bool chunked_ = false;  // framing of the current answer
-  bool until_close_ = false;
+  bool chunked_ = false;     // framing of the current answer
   std::uint64_t answer_bytes_ = 0;
   std::size_t lingered_ = 0;
   Worker::Clock::time_point phase_began_;

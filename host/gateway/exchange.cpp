@@ -6,10 +6,12 @@
 
 #include "framework/policy/untrusted_text.h"
 #include "framework/prefix/prefix_lookup.h"
+#include "framework/request/monotonic_clock.h"
 #include "host/gateway/pod_health.h"
 #include "host/gateway/request_identity.h"
 #include "host/http/head_writer.h"
 #include "host/http/header_rules.h"
+#include "pd/policy.hpp"
 
 namespace pd {
 namespace {
@@ -17,11 +19,6 @@ namespace {
 // How long decode may take to fetch a hand-off whose client has left, before it is closed all the
 // same: it starts to fetch when it gets the request.
 constexpr std::chrono::milliseconds kFetchTime(1000);
-
-std::uint64_t nanoseconds(Worker::Clock::time_point time) {
-  return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count());
-}
 
 bool may_try_another_pod(FailureKind kind) {
   return kind == FailureKind::kUnreachable || kind == FailureKind::kEngineError;
@@ -81,7 +78,7 @@ void Exchange::start(BodyBuffer body) {
   context_.session = session_;
   context_.body = &view_;
   context_.headers = this;
-  context_.arrival_ns = nanoseconds(arrival_);
+  context_.arrival_ns = monotonic_ns(arrival_);
   context_.worker = worker_.index();
   context_.seed_random(worker_.random());
   state_ = worker_.routing().get();
@@ -99,7 +96,7 @@ void Exchange::refused(const GatewayError& error) {
 
 void Exchange::choose() {
   const auto began = Worker::Clock::now();
-  context_.now_ns = nanoseconds(began);
+  context_.now_ns = monotonic_ns(began);
   auto decision = state_->router->select(context_, *state_->fleet,
                                          &worker_.environment().prefix_index, worker_.scratch());
   record_->selection_ms = milliseconds_since(began);
@@ -126,7 +123,7 @@ void Exchange::record_choice(const Decision* decision, const SelectError* error)
 
 void Exchange::begin_attempt() {
   const Pod& decode = *decision_.decode;
-  const std::uint64_t now = nanoseconds(Worker::Clock::now());
+  const std::uint64_t now = monotonic_now_ns();
   decode.slot->averages.note_chosen(now);
   pending_guard_ = LoadGuard(decode.slot, &PodSlot::pending_decode);
   const bool prefill_is_done = context_.handed_off_by != nullptr;
@@ -200,11 +197,7 @@ void Exchange::on_prefill_failed(const LegFailure& failure) {
   const Pod& pod = *decision_.prefill;
   report_outcome(outcome_of(failure.kind, PD_OUTCOME_PREFILL_FAILED));
   if (try_again(failure, "prefill", pod)) return;
-  if (failure.kind == FailureKind::kDeadline) {
-    return answer_error(deadline_passed(failure.stage, pod.spec.name, failure.limit_ms));
-  }
-  if (failure.kind == FailureKind::kNoSockets) return answer_error(no_sockets());
-  answer_error(leg_failed("prefill", pod.spec.name, failure.text, context_.attempt));
+  answer_error(error_of("prefill", pod, failure));
 }
 
 // ---- Decode -------------------------------------------------------------------------------------
@@ -292,11 +285,7 @@ void Exchange::on_decode_failed(const LegFailure& failure) {
   if (client_ == nullptr && handoff_.parameters.empty()) return end();
   if (try_again(failure, "decode", pod)) return;
   if (client_ == nullptr) return end();
-  if (failure.kind == FailureKind::kDeadline) {
-    return answer_error(deadline_passed(failure.stage, pod.spec.name, failure.limit_ms));
-  }
-  if (failure.kind == FailureKind::kNoSockets) return answer_error(no_sockets());
-  answer_error(leg_failed("decode", pod.spec.name, failure.text, context_.attempt));
+  answer_error(error_of("decode", pod, failure));
 }
 
 void Exchange::on_decode_truncated(const LegFailure& failure, std::string_view rest) {
@@ -304,10 +293,7 @@ void Exchange::on_decode_truncated(const LegFailure& failure, std::string_view r
   note_failure(*state_->fleet, pod, failure.kind);
   worker_.metrics().count_leg_fault("decode", pod.spec.name, failure_name(failure.kind));
   report_outcome(outcome_of(failure.kind, PD_OUTCOME_DECODE_FAILED));
-  const GatewayError error =
-      failure.kind == FailureKind::kDeadline
-          ? deadline_passed(failure.stage, pod.spec.name, failure.limit_ms)
-          : leg_failed("decode", pod.spec.name, failure.text, context_.attempt);
+  const GatewayError error = error_of("decode", pod, failure);
   record_->truncated = true;
   record_->error_code = error.code;
   record_->events = decode_->events();
@@ -327,20 +313,29 @@ bool Exchange::try_again(const LegFailure& failure, std::string_view leg, const 
   const auto attempts = worker_.environment().settings.routing.attempts;
   if (!may_try_another_pod(failure.kind) || context_.attempt >= attempts) return false;
 
-  RoutingContext before = context_;
   context_.tried_pods.push_back(pod.slot->incarnation);
-  ++context_.attempt;
   const bool prefill_is_done = handoff_kind_ != "none";
   context_.handed_off_by = prefill_is_done ? decision_.prefill : nullptr;
-  const auto model = state_->fleet->find_model(view_.model);
-  if (model == nullptr || !another_pair_is_left(*state_->fleet, *model, context_)) {
-    context_ = std::move(before);
-    return false;
-  }
+  const ModelPods& model = *state_->fleet->find_model(view_.model);  // the pod is one of its pods
+  if (!another_pair_is_left(*state_->fleet, model, context_)) return false;
+  ++context_.attempt;
   worker_.metrics().count_retry(leg);
   pending_guard_.release();
   choose();
   return true;
+}
+
+// What the client is told of a leg that failed for good.
+GatewayError Exchange::error_of(std::string_view leg, const Pod& pod,
+                                const LegFailure& failure) const {
+  switch (failure.kind) {
+    case FailureKind::kDeadline:
+      return deadline_passed(failure.stage, pod.spec.name, failure.limit_ms);
+    case FailureKind::kNoSockets:
+      return no_sockets();
+    default:
+      return leg_failed(leg, pod.spec.name, failure.text, context_.attempt);
+  }
 }
 
 void Exchange::answer_error(const GatewayError& error) {
@@ -429,10 +424,10 @@ void Exchange::report_outcome(std::uint32_t result) {
   outcome.struct_size = sizeof(pd_outcome);
   outcome.result = result;
   outcome.attempt = context_.attempt;
-  outcome.now_ns = nanoseconds(Worker::Clock::now());
-  outcome.request_id = {record_->request_id.data(), record_->request_id.size()};
-  outcome.model = {view_.model.data(), view_.model.size()};
-  outcome.session = {session_.data(), session_.size()};
+  outcome.now_ns = monotonic_now_ns();
+  outcome.request_id = sdk::str(record_->request_id);
+  outcome.model = sdk::str(view_.model);
+  outcome.session = sdk::str(session_);
   outcome.prefill_incarnation =
       record_->prefill_pod.empty() ? 0 : decision_.prefill->slot->incarnation;
   outcome.decode_incarnation = decode_ == nullptr ? 0 : decision_.decode->slot->incarnation;

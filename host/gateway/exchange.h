@@ -77,6 +77,7 @@ class Exchange final : public std::enable_shared_from_this<Exchange>,
 
   // Ending.
   bool try_again(const LegFailure& failure, std::string_view leg, const Pod& pod);
+  GatewayError error_of(std::string_view leg, const Pod& pod, const LegFailure& failure) const;
   void answer_error(const GatewayError& error);
   void total_time_passed(std::chrono::milliseconds limit);
   void end();

@@ -27,15 +27,6 @@ std::string percent_decoded(std::string_view text) {
   return out;
 }
 
-std::string known_models(const Fleet& fleet) {
-  std::string names;
-  for (const ModelPods& model : fleet.models()) {
-    if (!names.empty()) names += ", ";
-    names += model.name;
-  }
-  return names;
-}
-
 }  // namespace
 
 boost::system::result<std::string, GatewayError> model_page(const Fleet& fleet,
@@ -50,7 +41,7 @@ boost::system::result<std::string, GatewayError> model_page(const Fleet& fleet,
   }
   const std::string id = percent_decoded(path.substr(kListPath.size() + 1));
   const ModelPods* model = fleet.find_model(id);
-  if (model == nullptr) return unknown_model_id(id, known_models(fleet));
+  if (model == nullptr) return unknown_model_id(id, fleet.model_names());
   return model_object(*model);
 }
 

@@ -2,23 +2,16 @@
 
 #include <algorithm>
 
+#include "framework/select/eligibility.h"
+
 namespace pd {
 namespace {
-
-bool is_ready(const Pod& pod) {
-  return pod.slot->health.load(std::memory_order_relaxed) == PodHealth::kReady;
-}
 
 bool is_last_ready(const Fleet& fleet, const Pod& pod) {
   return std::none_of(fleet.pods().begin(), fleet.pods().end(), [&](const Pod& other) {
     return &other != &pod && other.spec.model == pod.spec.model &&
-           other.spec.role == pod.spec.role && is_ready(other);
+           other.spec.role == pod.spec.role && other.ready();
   });
-}
-
-bool is_left(const Pod& pod, const RoutingContext& context) {
-  return is_ready(pod) && std::find(context.tried_pods.begin(), context.tried_pods.end(),
-                                    pod.slot->incarnation) == context.tried_pods.end();
 }
 
 }  // namespace
@@ -37,13 +30,13 @@ void note_success(const Pod& pod) {
 void note_failure(const Fleet& fleet, const Pod& pod, FailureKind kind) {
   if (kind != FailureKind::kUnreachable) return;
   const auto failures = pod.slot->connect_failures.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (failures < kFailuresUntilUnready || !is_ready(pod) || is_last_ready(fleet, pod)) return;
+  if (failures < kFailuresUntilUnready || !pod.ready() || is_last_ready(fleet, pod)) return;
   pod.slot->health.store(PodHealth::kUnready, std::memory_order_relaxed);
 }
 
 void note_scrape_unreachable(const Pod& pod) {
   const auto failures = pod.slot->connect_failures.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (failures < kFailuresUntilUnready || !is_ready(pod)) return;
+  if (failures < kFailuresUntilUnready || !pod.ready()) return;
   pod.slot->health.store(PodHealth::kUnready, std::memory_order_relaxed);
 }
 
@@ -52,13 +45,13 @@ bool another_pair_is_left(const Fleet& fleet, const ModelPods& model,
   const auto any_decode_in = [&](std::uint32_t roleset) {
     return std::any_of(model.decode.begin(), model.decode.end(), [&](std::uint32_t index) {
       const Pod& pod = fleet.pods()[index];
-      return pod.roleset == roleset && is_left(pod, context);
+      return pod.roleset == roleset && is_available(context, pod);
     });
   };
   if (context.handed_off_by != nullptr) return any_decode_in(context.handed_off_by->roleset);
   return std::any_of(model.prefill.begin(), model.prefill.end(), [&](std::uint32_t index) {
     const Pod& pod = fleet.pods()[index];
-    return is_left(pod, context) && any_decode_in(pod.roleset);
+    return is_available(context, pod) && any_decode_in(pod.roleset);
   });
 }
 

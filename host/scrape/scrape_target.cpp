@@ -6,6 +6,7 @@
 
 #include "framework/load/series_reader.h"
 #include "framework/load/vllm_signals.h"
+#include "framework/request/monotonic_clock.h"
 #include "host/gateway/pod_health.h"
 #include "host/http/head_writer.h"
 
@@ -14,11 +15,6 @@ namespace {
 
 // More than any engine writes; a page that is larger is not read to its end.
 constexpr std::size_t kMostPageBytes = 16 * 1024 * 1024;
-
-std::uint64_t nanoseconds(ScrapeTarget::Clock::time_point time) {
-  return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count());
-}
 
 // Up to a tenth of the interval, so that many pods are not asked in the same instant.
 std::chrono::milliseconds jitter(std::chrono::milliseconds interval) {
@@ -103,7 +99,7 @@ void ScrapeTarget::on_leg_fault(LegFault fault, const std::string&) {
 }
 
 void ScrapeTarget::take_page() {
-  const std::uint64_t now = nanoseconds(Clock::now());
+  const std::uint64_t now = monotonic_now_ns();
   EngineSample sample;
   read_signals(vllm_signals(), page_, {pod_.spec.model, pod_.spec.model}, sample);
   token_rate_.add(now, sample.generated_tokens_total, sample.generated_tokens_sources);
