@@ -16,8 +16,11 @@ constexpr unsigned kMaxChain = 64;
 constexpr unsigned kReadAttempts = 64;
 // How many blocks ahead of the current one memory is asked for; the entry can be asked for only
 // once its bucket has arrived.
-constexpr std::size_t kBucketLead = 12;
+constexpr std::size_t kBucketLead = 16;
 constexpr std::size_t kEntryLead = 6;
+
+// The key of an entry that is free. A block may have it too: its entry is looked up by its chain.
+constexpr std::uint64_t kFreeKey = 0;
 
 // At least 4 MiB, so that a small index too can hold a prompt that the whole fleet shares.
 constexpr std::uint64_t kMinPodSetNodes = 65'536;
@@ -134,29 +137,35 @@ std::span<const std::uint32_t> PrefixIndex::match(std::uint64_t model_salt,
                                                   PrefixMatchScratch& scratch) const {
   scratch.begin(candidates);
   const std::uint64_t salt = mix_salt(model_salt);
-  Holders before;
+  BlockPlace last;
   for (std::size_t i = 0; i < hashes.size(); ++i) {
-    if (!match_block(key_of(salt, hashes[i]), before, scratch)) break;
+    const std::uint32_t next = last.entry + 1;
+    if (!match_block(key_of(salt, hashes[i]), last, scratch)) break;
     if (i + kBucketLead < hashes.size()) prefetch_bucket(key_of(salt, hashes[i + kBucketLead]));
-    if (i + kEntryLead < hashes.size()) prefetch_entry(key_of(salt, hashes[i + kEntryLead]));
+    // Blocks that stand one behind the other are found without their chains.
+    const bool in_a_row = last.entry == next;
+    if (!in_a_row && i + kEntryLead < hashes.size()) {
+      prefetch_entry(key_of(salt, hashes[i + kEntryLead]));
+    }
   }
   scratch.finish();
   return scratch.matched();
 }
 
 // False ends the match: nobody holds this block who held all before.
-bool PrefixIndex::match_block(std::uint64_t key, Holders& before,
+bool PrefixIndex::match_block(std::uint64_t key, BlockPlace& last,
                               PrefixMatchScratch& scratch) const {
   for (unsigned attempt = 0; attempt < kReadAttempts; ++attempt) {
-    Holders found;
-    const BlockRead read = try_read_block(key, before, found, scratch);
+    BlockPlace found;
+    const BlockRead read = try_read_block(key, last, found, scratch);
     if (read == BlockRead::kMissing) return false;
     if (read == BlockRead::kHeld) {
-      if (found == before) {
+      last.entry = found.entry;
+      if (found.holders == last.holders) {
         scratch.end_same_block();
         return true;
       }
-      before = found;
+      last.holders = found.holders;
       return scratch.end_block();
     }
     scratch.undo_block();
@@ -166,34 +175,46 @@ bool PrefixIndex::match_block(std::uint64_t key, Holders& before,
 }
 
 // Tells the holders to `scratch`, unless they are those of the block before.
-PrefixIndex::BlockRead PrefixIndex::try_read_block(std::uint64_t key, const Holders& before,
-                                                   Holders& found,
+PrefixIndex::BlockRead PrefixIndex::try_read_block(std::uint64_t key, const BlockPlace& last,
+                                                   BlockPlace& found,
                                                    PrefixMatchScratch& scratch) const {
   const Bucket& bucket = bucket_of(key);
   const std::uint32_t version = bucket.version.load(std::memory_order_acquire);
   if ((version & 1U) != 0) return BlockRead::kTorn;
 
-  std::uint32_t at = bucket.head.load(std::memory_order_acquire);
-  for (unsigned step = 0; at != 0 && step < kMaxChain; ++step) {
-    if (entries_[at].key.load(std::memory_order_acquire) == key) break;
-    at = entries_[at].next.load(std::memory_order_acquire);
-  }
+  // The blocks of a prompt were mostly entered one behind the other. The version guards such a
+  // block, too: nothing with this key comes or goes without a change of this bucket.
+  const std::uint32_t next = last.entry + 1;
+  const bool in_a_row = last.entry != 0 && holds(next, key);
+  const std::uint32_t at = in_a_row ? next : find_while_changing(bucket, key);
   BlockRead result = BlockRead::kMissing;
-  if (at != 0 && entries_[at].key.load(std::memory_order_acquire) == key) {
+  if (at != 0) {
     result = BlockRead::kHeld;
-    found.holders = entries_[at].holders.load(std::memory_order_acquire);
-    found.serial = entries_[at].serial.load(std::memory_order_acquire);
-    if (found.serial == 0) {
-      if (found != before) scratch.holder(found.holders);
-    } else if (found != before) {
+    found.entry = at;
+    found.holders = {entries_[at].holders.load(std::memory_order_acquire),
+                     entries_[at].serial.load(std::memory_order_acquire)};
+    const bool known = found.holders == last.holders;
+    if (!known && found.holders.serial == 0) {
+      scratch.holder(found.holders.holders);
+    } else if (!known) {
       // A torn pair may name a pod as a set: the handle is checked before it is followed.
-      if (!sets_.has(found.holders)) return BlockRead::kTorn;
-      sets_.for_each(found.holders, [&scratch](PodKey pod) { scratch.holder(pod); });
+      if (!sets_.has(found.holders.holders)) return BlockRead::kTorn;
+      sets_.for_each(found.holders.holders, [&scratch](PodKey pod) { scratch.holder(pod); });
     }
   }
   // The loads above are acquiring: this one cannot move before them.
   const bool unchanged = bucket.version.load(std::memory_order_relaxed) == version;
   return unchanged ? result : BlockRead::kTorn;
+}
+
+// The entry of `key`, or 0; what it gives counts only if the bucket did not change meanwhile.
+std::uint32_t PrefixIndex::find_while_changing(const Bucket& bucket, std::uint64_t key) const {
+  std::uint32_t at = bucket.head.load(std::memory_order_acquire);
+  for (unsigned step = 0; at != 0 && step < kMaxChain; ++step) {
+    if (entries_[at].key.load(std::memory_order_acquire) == key) return at;
+    at = entries_[at].next.load(std::memory_order_acquire);
+  }
+  return 0;
 }
 
 PrefixIndexStats PrefixIndex::stats() const {
@@ -241,11 +262,8 @@ void PrefixIndex::record(std::uint64_t model_salt, std::span<const std::uint64_t
 
 // Is this entry in use, for this key?
 bool PrefixIndex::holds(std::uint32_t index, std::uint64_t key) const {
-  if (index >= touched_.load(std::memory_order_relaxed)) return false;
-  const Entry& entry = entries_[index];
-  const bool is_free = entry.serial.load(std::memory_order_relaxed) == 0 &&
-                       entry.holders.load(std::memory_order_relaxed) == kNoPod;
-  return entry.key.load(std::memory_order_relaxed) == key && !is_free;
+  return index < entries_.size() && key != kFreeKey &&
+         entries_[index].key.load(std::memory_order_acquire) == key;
 }
 
 std::size_t PrefixIndex::sweep(Clock::time_point now) {
@@ -359,6 +377,9 @@ std::uint32_t PrefixIndex::take_entry() {
 }
 
 void PrefixIndex::evict_oldest() {
+  // What leaves next was mostly entered next, too: its bucket is asked for early.
+  const std::uint64_t ahead = std::min<std::uint64_t>(oldest_ + kBucketLead, capacity_);
+  prefetch_bucket(entries_[ahead].key.load(std::memory_order_relaxed));
   remove(oldest_);
   add_one(evicted_);
 }
@@ -367,6 +388,8 @@ void PrefixIndex::remove(std::uint32_t index) {
   Entry& entry = entries_[index];
   Bucket& bucket = bucket_of(entry.key.load(std::memory_order_relaxed));
   const std::uint32_t next = entry.next.load(std::memory_order_relaxed);
+  const Holders holders{entry.holders.load(std::memory_order_relaxed),
+                        entry.serial.load(std::memory_order_relaxed)};
   {
     BucketChange change(bucket);
     std::atomic<std::uint32_t>* link = &bucket.head;
@@ -374,13 +397,12 @@ void PrefixIndex::remove(std::uint32_t index) {
       link = &entries_[link->load(std::memory_order_relaxed)].next;
     }
     link->store(next, std::memory_order_release);
+    entry.key.store(kFreeKey, std::memory_order_release);
+    entry.holders.store(kNoPod, std::memory_order_release);
+    entry.serial.store(0, std::memory_order_release);
   }
-  if (entry.serial.load(std::memory_order_relaxed) != 0) {
-    sets_.drop_reference(entry.holders.load(std::memory_order_relaxed));
-  }
+  if (holders.serial != 0) sets_.drop_reference(holders.holders);
   unlink(index);
-  entry.holders.store(kNoPod, std::memory_order_release);
-  entry.serial.store(0, std::memory_order_release);
   entry.next.store(free_, std::memory_order_release);
   free_ = index;
   blocks_.store(blocks_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);

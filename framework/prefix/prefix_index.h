@@ -95,8 +95,9 @@ class PrefixIndex {
     std::atomic<std::uint32_t> head;  // entry, 0 = none
   };
 
-  // One block. serial == 0: `holders` is the only pod. Else it is a PodSetHandle, and serial is of
-  // this set alone: equal (serial, holders) of two blocks mean equal holders.
+  // One block; a free entry has key 0 and kNoPod. serial == 0: `holders` is the only pod. Else it
+  // is a PodSetHandle, and serial is of this set alone: equal (serial, holders) of two blocks mean
+  // equal holders.
   struct Entry {
     std::atomic<std::uint64_t> key;
     std::atomic<std::uint32_t> next;  // in the bucket's chain, or in the list of free entries
@@ -115,6 +116,12 @@ class PrefixIndex {
     bool operator==(const Holders&) const = default;
   };
 
+  // Where a reader met a block, and who holds it.
+  struct BlockPlace {
+    std::uint32_t entry = 0;
+    Holders holders;
+  };
+
   enum class BlockRead : std::uint8_t { kHeld, kMissing, kTorn };
   class BucketChange;
   class SetMemo;
@@ -130,9 +137,10 @@ class PrefixIndex {
   void prefetch_bucket(std::uint64_t key) const;
   void prefetch_entry(std::uint64_t key) const;
 
-  bool match_block(std::uint64_t key, Holders& before, PrefixMatchScratch& scratch) const;
-  BlockRead try_read_block(std::uint64_t key, const Holders& before, Holders& found,
+  bool match_block(std::uint64_t key, BlockPlace& last, PrefixMatchScratch& scratch) const;
+  BlockRead try_read_block(std::uint64_t key, const BlockPlace& last, BlockPlace& found,
                            PrefixMatchScratch& scratch) const;
+  std::uint32_t find_while_changing(const Bucket& bucket, std::uint64_t key) const;
 
   std::uint32_t milliseconds(Clock::time_point now);
   std::uint32_t find(const Bucket& bucket, std::uint64_t key) const;
